@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Online Platt Scaling."""
+
+from __future__ import annotations
+
+from math import exp, hypot, isfinite, log
+from typing import Any, ClassVar
+
+from calib_node.core.calibrators.base import StateError, bad_label, bad_probability
+from calib_node.core.calibrators.newton import (
+    Newton2,
+    is_positive_definite,
+    newton_step,
+    project,
+)
+from calib_node.core.limits import CALIBRATOR_LIMITS, as_float, check_number
+
+# exp overflows a double just above this.
+LARGEST_EXPONENT = 709.0
+SMALLEST_SIGMOID = 1.0 / (1.0 + exp(LARGEST_EXPONENT))
+
+
+class OnlinePlattScaling:
+    """Calibrates by ``sigmoid(a logit(p) + b)``, (a, b) learned by Online Newton Step.
+
+    Parameters
+    ----------
+    gamma : float
+        Inverse step size of the Newton step.
+    rho : float
+        The matrix `A` starts from ``rho I``; larger is slower at the start.
+    radius : float
+        (a, b) is kept in the ball of this radius.
+    clip : float
+        `p` is clipped to ``[clip, 1 - clip]`` before the logit.
+    forgetting : float
+        Share of ``A - rho I`` kept at each update. 1 is the method of the paper; below 1 the map
+        follows a change in the same number of samples however long it has run.
+
+    References
+    ----------
+    Gupta and Ramdas, *Online Platt Scaling with Calibeating*, ICML 2023, arXiv:2305.00070,
+    Section 2 and Algorithm 2. Forgetting is not in the paper.
+
+    Examples
+    --------
+    >>> calibrator = OnlinePlattScaling()
+    >>> calibrator.predict(0.8)
+    0.8
+    >>> calibrator.update(0.8, 0)
+    >>> round(calibrator.a, 8), round(calibrator.b, 8)
+    (0.89113223, -0.07853149)
+    >>> round(calibrator.predict(0.8), 8)
+    0.76075807
+    """
+
+    name: ClassVar[str] = 'ops'
+
+    def __init__(
+        self,
+        gamma: float = 0.1,
+        rho: float = 100.0,
+        radius: float = 100.0,
+        clip: float = 0.01,
+        forgetting: float = 1.0,
+    ) -> None:
+        self._gamma, self._rho, self._radius, self._low, self._forgetting = _checked(
+            {'gamma': gamma, 'rho': rho, 'radius': radius, 'clip': clip, 'forgetting': forgetting}
+        )
+        self._high = 1.0 - self._low
+        self.reset()
+
+    @property
+    def a(self) -> float:
+        """Slope of the map on the logit."""
+        return self._state[0]
+
+    @property
+    def b(self) -> float:
+        """Intercept of the map on the logit."""
+        return self._state[1]
+
+    @property
+    def A(self) -> list[list[float]]:
+        """The 2x2 matrix of the Newton step."""
+        _, _, a00, a01, a11 = self._state
+        return [[a00, a01], [a01, a11]]
+
+    @property
+    def updates(self) -> int:
+        """Number of labels learned."""
+        return self._updates
+
+    def reset(self) -> None:
+        """Go back to the identity map, (a, b) = (1, 0)."""
+        self._state: Newton2 = (1.0, 0.0, self._rho, 0.0, self._rho)
+        self._updates = 0
+
+    def predict(self, p: float) -> float:
+        """Return the calibrated probability of `p`."""
+        return self.issue(p)[0]
+
+    def issue(self, p: float) -> tuple[float, float]:
+        """Return the calibrated probability of `p` and its ticket, the clipped logit of `p`."""
+        if not 0.0 <= p <= 1.0:
+            raise bad_probability(p)
+        if p < self._low:
+            p = self._low
+        elif p > self._high:
+            p = self._high
+        logit = log(p / (1.0 - p))
+        a, b, _, _, _ = self._state
+        z = a * logit + b
+        # 1 / (1 + exp(-z)) on both sides of 0 is monotone in floats too, which exp / (1 + exp)
+        # is not; only its overflow needs care.
+        return 1.0 / (1.0 + exp(-z)) if z > -LARGEST_EXPONENT else SMALLEST_SIGMOID, logit
+
+    def update(self, p: float, y: int, ticket: float | None = None) -> None:
+        """Learn from the outcome `y` of the forecast made of `p`."""
+        logit = self.issue(p)[1] if ticket is None else ticket
+        state = self._state
+        z = state[0] * logit + state[1]
+        # sigmoid(z) - y, with 1 - sigmoid(z) as sigmoid(-z): no digits are lost near 1.
+        if y == 0:
+            error = 1.0 / (1.0 + exp(-z)) if z > -LARGEST_EXPONENT else 0.0
+        elif y == 1:
+            error = -1.0 / (1.0 + exp(z)) if z < LARGEST_EXPONENT else 0.0
+        else:
+            raise bad_label(y)
+        self._state = newton_step(
+            state, error * logit, error, self._gamma, self._rho, self._radius, self._forgetting
+        )
+        self._updates += 1
+
+    def parameters(self) -> dict[str, float]:
+        """Return gamma, rho, radius, clip and forgetting."""
+        return {
+            'gamma': self._gamma,
+            'rho': self._rho,
+            'radius': self._radius,
+            'clip': self._low,
+            'forgetting': self._forgetting,
+        }
+
+    def configure(self, **parameters: float) -> None:
+        """Change parameters of the running calibrator.
+
+        A new `rho` adds ``(new - old) I`` to `A`, which gives the `A` it would have had for the
+        same gradients; a smaller `radius` projects (a, b) at once.
+        """
+        unknown = sorted(set(parameters) - set(CALIBRATOR_LIMITS))
+        if unknown:
+            raise ValueError(f'{self.name} has no parameter {unknown[0]!r}')
+        gamma, rho, radius, clip, forgetting = _checked({**self.parameters(), **parameters})
+        self._state = _adapted(self._state, rho - self._rho, radius)
+        self._gamma, self._rho, self._radius, self._forgetting = gamma, rho, radius, forgetting
+        self._low, self._high = clip, 1.0 - clip
+
+    def state(self) -> dict[str, Any]:
+        """Return a, b, A, the number of updates and the parameters."""
+        return {
+            'a': self.a,
+            'b': self.b,
+            'A': self.A,
+            'updates': self._updates,
+            'parameters': self.parameters(),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take over a state that `state` gave."""
+        a = _finite(state, 'a')
+        b = _finite(state, 'b')
+        a00, a01, a11 = _matrix(state)
+        updates = state.get('updates')
+        if not isinstance(updates, int) or isinstance(updates, bool) or updates < 0:
+            raise StateError(f'updates must be a whole number from 0, not {updates!r}')
+        saved = state.get('parameters')
+        if not isinstance(saved, dict):
+            raise StateError('the field parameters is missing or is not a table')
+        try:
+            rho = check_number('rho', saved.get('rho'), CALIBRATOR_LIMITS['rho'])
+            radius = check_number('radius', saved.get('radius'), CALIBRATOR_LIMITS['radius'])
+        except ValueError as error:
+            raise StateError(f'in parameters, {error}') from None
+        if updates == 0 and (a, b) == (1.0, 0.0):
+            # The start may lie outside a radius below 1; the first step brings it in.
+            self.reset()
+            return
+        if hypot(a, b) > radius * (1.0 + 1e-9):
+            raise StateError(f'(a, b) = ({a!r}, {b!r}) is outside its own radius {radius!r}')
+        self._state = _adapted((a, b, a00, a01, a11), self._rho - rho, self._radius)
+        self._updates = updates
+
+
+def _checked(parameters: dict[str, float]) -> list[float]:
+    return [
+        check_number(name, parameters[name], limits) for name, limits in CALIBRATOR_LIMITS.items()
+    ]
+
+
+def _adapted(state: Newton2, rho_shift: float, radius: float) -> Newton2:
+    """Return `state` as it would be with another rho and within another radius."""
+    a, b, a00, a01, a11 = state
+    a00, a11 = a00 + rho_shift, a11 + rho_shift
+    if not is_positive_definite(a00, a01, a11):
+        raise StateError(f'A would not stay positive definite when rho changes by {rho_shift:g}')
+    if hypot(a, b) > radius * (1.0 + 1e-9):
+        a, b = project(a, b, a00, a01, a11, radius)
+    return a, b, a00, a01, a11
+
+
+def _finite(state: dict[str, Any], key: str) -> float:
+    number = as_float(state.get(key))
+    if not isfinite(number):
+        raise StateError(f'{key} must be a finite number, not {state.get(key)!r}')
+    return number
+
+
+def _matrix(state: dict[str, Any]) -> tuple[float, float, float]:
+    rows = state.get('A')
+    if not isinstance(rows, list) or [len(r) if isinstance(r, list) else 0 for r in rows] != [2, 2]:
+        raise StateError('A must be a 2x2 matrix')
+    a00, a01, a10, a11 = (_finite({'A': value}, 'A') for row in rows for value in row)
+    if a01 != a10 or not is_positive_definite(a00, a01, a11):
+        raise StateError('A must be symmetric and positive definite')
+    return a00, a01, a11

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The range of each numeric parameter, and the sentence that refuses a value outside it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+
+def nearest_name(name: str, known: Iterable[str]) -> str:
+    """Return ``', did you mean …?'`` for a misspelt name, or an empty string."""
+    close = get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return f', did you mean {close[0]!r}?' if close else ''
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A range of finite numbers, each end open or closed.
+
+    Parameters
+    ----------
+    low, high : float
+        The ends; either may be infinite.
+    low_open, high_open : bool
+        Whether the end itself is outside.
+
+    Examples
+    --------
+    >>> positive = Interval(0.0, low_open=True)
+    >>> str(positive)
+    '> 0'
+    >>> -1.0 in positive, float('inf') in positive
+    (False, False)
+    >>> str(Interval(1e-9, 0.5, high_open=True))
+    '>= 1e-09 and < 0.5'
+    """
+
+    low: float = -math.inf
+    high: float = math.inf
+    low_open: bool = False
+    high_open: bool = False
+
+    def __contains__(self, value: float) -> bool:
+        if not math.isfinite(value):
+            return False
+        above = value > self.low if self.low_open else value >= self.low
+        below = value < self.high if self.high_open else value <= self.high
+        return above and below
+
+    def __str__(self) -> str:
+        ends = []
+        if self.low != -math.inf:
+            ends.append(f'{">" if self.low_open else ">="} {self.low:g}')
+        if self.high != math.inf:
+            ends.append(f'{"<" if self.high_open else "<="} {self.high:g}')
+        return ' and '.join(ends) or 'a finite number'
+
+
+POSITIVE = Interval(0.0, low_open=True)
+
+# The logit of 1 - clip must stay finite in double precision, hence the lower end of clip.
+CALIBRATOR_LIMITS = {
+    'gamma': POSITIVE,
+    'rho': POSITIVE,
+    'radius': POSITIVE,
+    'clip': Interval(1e-9, 0.5, high_open=True),
+    'forgetting': Interval(0.0, 1.0, low_open=True),
+}
+
+
+def as_float(value: object) -> float:
+    """Return an int or a float as a float; NaN for anything else, and for an int too large."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.nan
+
+
+def check_number(name: str, value: object, limits: Interval) -> float:
+    """Return `value` as a float.
+
+    Raises
+    ------
+    ValueError
+        If it is not a number within `limits`.
+    """
+    number = as_float(value)
+    if number not in limits:
+        raise ValueError(f'{name} must be {limits}, not {value!r}')
+    return number

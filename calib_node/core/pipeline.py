@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole behaviour without ROS: predictions and labels in, calibrated predictions out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from calib_node.core.calibrators.base import Calibrator
+from calib_node.core.matching import Matcher, reconfigure
+from calib_node.core.metrics.rolling import RollingReliability
+from calib_node.core.samples import NO_OPINION, Issued, Label, Match, Prediction, Refused
+
+OVERSHOOT = 1e-6
+"""A probability this far outside [0, 1] is taken as rounding and clamped."""
+
+
+@dataclass
+class PipelineCounts:
+    """What came in and what became of it, but for the counts that the matcher keeps."""
+
+    predictions: int = 0
+    labels: int = 0
+    no_opinion: int = 0
+    unstamped: int = 0
+    empty_labels: int = 0
+    learned: int = 0
+    failed_updates: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+    labels_since_match: int = 0
+
+
+class Pipeline:
+    """Calibrates predictions at once and learns from their labels when they come.
+
+    Parameters
+    ----------
+    calibrator : Calibrator
+        Learns and maps.
+    matcher : Matcher
+        Finds the prediction of a label.
+    bins, window : int
+        Of the rolling figures.
+    learning : bool
+        False: match and score, but do not update. Those pairs are never learned later.
+
+    Examples
+    --------
+    >>> from calib_node.core.calibrators import create
+    >>> from calib_node.core.matching import StampMatcher
+    >>> pipeline = Pipeline(create('ops'), StampMatcher())
+    >>> pipeline.predict(Prediction(stamp=1, probability=0.8))
+    Prediction(stamp=1, probability=0.8)
+    >>> pipeline.label(Label(stamp=1, value=0.0))
+    [Match(raw=0.8, published=0.8, label=0)]
+    >>> round(pipeline.predict(Prediction(stamp=2, probability=0.8)).probability, 8)
+    0.76075807
+    """
+
+    def __init__(
+        self,
+        calibrator: Calibrator,
+        matcher: Matcher[Issued, int],
+        bins: int = 15,
+        window: int = 1000,
+        learning: bool = True,
+    ) -> None:
+        self.calibrator = calibrator
+        self.matcher = matcher
+        self.learning = learning
+        self.counts = PipelineCounts()
+        self.update_error = ''
+        self.set_window(bins, window)
+
+    def set_window(self, bins: int, window: int) -> None:
+        """Start the rolling figures anew with other bins or another window."""
+        self.raw = RollingReliability(bins, window)
+        self.calibrated = RollingReliability(bins, window)
+
+    def predict(self, prediction: Prediction) -> Prediction:
+        """Return the calibrated prediction, and learn from labels that came before it.
+
+        A prediction of no opinion comes back unchanged. One with no stamp is calibrated, but no
+        label can belong to it.
+
+        Raises
+        ------
+        Refused
+            If the probability is not a number within [0, 1]; it is counted and leaves no trace.
+        """
+        counts = self.counts
+        counts.predictions += 1
+        raw = prediction.probability
+        stamp = prediction.stamp
+        if raw is None:
+            counts.no_opinion += 1
+            # Its label must find it, or it would go to a neighbour.
+            if stamp:
+                self._learn(self.matcher.add_prediction(stamp, NO_OPINION))
+            return prediction
+        if not 0.0 <= raw <= 1.0:
+            raw = self._clamped(raw)
+        published, ticket = self.calibrator.issue(raw)
+        if stamp:
+            pairs = self.matcher.add_prediction(stamp, Issued(raw, published, ticket))
+            if pairs:
+                self._learn(pairs)
+        else:
+            counts.unstamped += 1
+        return Prediction(stamp, published)
+
+    def label(self, label: Label) -> list[Match]:
+        """Take a label in; return what was matched, learned and scored.
+
+        Raises
+        ------
+        Refused
+            If the label has no stamp or is neither 0 nor 1; it is counted and leaves no trace.
+        """
+        counts = self.counts
+        counts.labels += 1
+        value = label.value
+        if value is None:
+            counts.empty_labels += 1
+            return []
+        if label.stamp == 0:
+            self.refuse('zero_stamp')
+            raise Refused('zero_stamp')
+        if value == 0.0:
+            y = 0
+        elif value == 1.0:
+            y = 1
+        else:
+            reason = 'not_finite' if value - value != 0.0 else 'bad_label'
+            self.refuse(reason)
+            raise Refused(reason, value)
+        pairs = self.matcher.add_label(label.stamp, y)
+        if not pairs:
+            counts.labels_since_match += 1
+            return []
+        return self._learn(pairs)
+
+    def refuse(self, reason: str) -> None:
+        """Count a refused message by its reason."""
+        self.counts.refused[reason] += 1
+
+    def flush(self) -> list[Match]:
+        """Decide all labels that wait, as at a shutdown or the end of a recording."""
+        return self._learn(self.matcher.flush())
+
+    def configure_matching(
+        self, policy: str, tolerance: int, horizon: int, max_disorder: int, capacity: int
+    ) -> list[Match]:
+        """Change the matcher's parameters; return the matches that follow from it."""
+        self.matcher, pairs = reconfigure(
+            self.matcher, policy, tolerance, horizon, max_disorder, capacity
+        )
+        return self._learn(pairs)
+
+    def reset(self) -> None:
+        """Forget what was learned and start the figures anew; pending predictions stay."""
+        self.calibrator.reset()
+        self.raw.clear()
+        self.calibrated.clear()
+
+    def _clamped(self, raw: float) -> float:
+        if -OVERSHOOT <= raw < 0.0:
+            return 0.0
+        if 1.0 < raw <= 1.0 + OVERSHOOT:
+            return 1.0
+        reason = 'not_finite' if raw - raw != 0.0 else 'out_of_range'
+        self.refuse(reason)
+        raise Refused(reason, raw)
+
+    def _learn(self, pairs: list[tuple[Issued, int]]) -> list[Match]:
+        matches = []
+        for issued, y in pairs:
+            self.counts.labels_since_match = 0
+            raw = issued.raw
+            if raw is None:
+                continue
+            if self.learning:
+                try:
+                    self.calibrator.update(raw, y, issued.ticket)
+                    self.counts.learned += 1
+                    self.update_error = ''
+                except ArithmeticError as error:
+                    # One bad pair must not stop the next.
+                    self.counts.failed_updates += 1
+                    self.update_error = str(error)
+            self.raw.add(raw, y)
+            self.calibrated.add(issued.published, y)
+            matches.append(Match(raw, issued.published, y))
+        return matches

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What flows through the pipeline: predictions, labels, matches and refusals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+NANOSECONDS = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """A classifier's probability of the positive class.
+
+    Attributes
+    ----------
+    stamp : int
+        Time of the observation in nanoseconds; 0 is "no stamp".
+    probability : float or None
+        Probability of the positive class; None when the model has no opinion.
+    """
+
+    stamp: int
+    probability: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """The ground truth of one observation.
+
+    Attributes
+    ----------
+    stamp : int
+        Time of the observation (not of its labelling) in nanoseconds.
+    value : float or None
+        0 or 1 as it came in the message; None when the label is empty.
+    """
+
+    stamp: int
+    value: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """A prediction that waits for its label.
+
+    Attributes
+    ----------
+    raw : float or None
+        The probability that came in; None when the model had no opinion.
+    published : float
+        The calibrated probability that went out, which is what gets scored.
+    ticket : object
+        What the calibrator made the forecast of; it goes back to the calibrator with the label.
+    """
+
+    raw: float | None
+    published: float
+    ticket: Any
+
+
+NO_OPINION = Issued(None, 0.5, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A prediction and its label, as learned and scored.
+
+    Attributes
+    ----------
+    raw, published : float
+        The probability before and after calibration, as they were when it was published.
+    label : int
+        0 or 1.
+    """
+
+    raw: float
+    published: float
+    label: int
+
+
+REASONS = {
+    'undecodable': 'the bytes are not the message type they claim to be',
+    'layout': 'the layout of the array is not trivial',
+    'too_short': 'the array is too short for a stamp',
+    'wrong_length': 'the array does not hold one value after its stamp',
+    'bad_stamp': 'the stamp is not whole seconds and nanoseconds',
+    'zero_stamp': 'the stamp is zero',
+    'not_a_number': 'the field holds no number',
+    'not_finite': 'the value is not finite',
+    'out_of_range': 'the probability is outside [0, 1]',
+    'bad_label': 'the label is neither 0 nor 1',
+}
+
+
+class Refused(ValueError):
+    """A message that must not touch what was learned.
+
+    Parameters
+    ----------
+    reason : str
+        A key of `REASONS`, by which refusals are counted.
+    detail : object
+        What was found instead.
+    """
+
+    def __init__(self, reason: str, detail: object = '') -> None:
+        self.reason = reason
+        found = f' ({detail})' if detail != '' else ''
+        super().__init__(f'{REASONS[reason]}{found}')

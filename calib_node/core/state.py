@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The state file: written so that a power cut never costs what was learned, read with suspicion.
+
+The only module of the core that touches the file system. It calls nothing of ROS.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Mapping
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from calib_node.core.calibrators.base import Calibrator, StateError
+
+FORMAT = 'calib_node/state'
+VERSION = 1
+
+
+class StateFileInUse(Exception):
+    """Another process holds the lock of the state file."""
+
+
+def resolve_path(setting: str, node: str, environment: Mapping[str, str]) -> Path:
+    """Return the state file's absolute path.
+
+    Parameters
+    ----------
+    setting : str
+        As configured. Empty: ``$ROS_HOME/calib_node/<node>.yaml`` with slashes as folders. ``~``
+        and ``$VAR`` are expanded, and a relative path is under ``$ROS_HOME/calib_node``.
+    node : str
+        Fully qualified node name.
+    environment : mapping of str to str
+        The environment variables; ``ROS_HOME`` defaults to ``~/.ros``.
+
+    Examples
+    --------
+    >>> str(resolve_path('', '/r1/calib_node', {'ROS_HOME': '/var/ros'}))
+    '/var/ros/calib_node/r1/calib_node.yaml'
+    """
+    home = Path(environment.get('ROS_HOME') or '~/.ros').expanduser() / 'calib_node'
+    path = Path(os.path.expandvars(setting)).expanduser() if setting else None
+    if path is None:
+        path = Path(*node.strip('/').split('/')).with_name(node.rsplit('/', 1)[-1] + '.yaml')
+    return Path(os.path.realpath(home / path))
+
+
+def make_document(calibrator: Calibrator, node: str) -> dict[str, Any]:
+    """Return what the state file holds, but for the time of saving."""
+    return {
+        'format': FORMAT,
+        'version': VERSION,
+        'method': calibrator.name,
+        'node': node,
+        **calibrator.state(),
+    }
+
+
+def restore_document(calibrator: Calibrator, document: dict[str, Any]) -> None:
+    """Check a document read from a file and let the calibrator take it over.
+
+    Raises
+    ------
+    StateError
+        If it is not a sound state of the calibrator's method; the calibrator is unchanged then.
+    """
+    if document.get('format') != FORMAT:
+        raise StateError(f'format is {document.get("format")!r} instead of {FORMAT!r}')
+    version = document.get('version')
+    if version != VERSION or isinstance(version, bool):
+        raise StateError(f'version is {version!r}, and this release reads version {VERSION}')
+    if document.get('method') != calibrator.name:
+        raise StateError(
+            f'it was saved by method {document.get("method")!r}, not by {calibrator.name!r}'
+        )
+    calibrator.restore(document)
+
+
+def read_document(path: Path) -> dict[str, Any]:
+    """Read a state file by safe loading.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is none.
+    StateError
+        If it cannot be read or is not a table.
+    """
+    try:
+        text = path.read_text(encoding='utf-8')
+    except FileNotFoundError:
+        raise
+    except (OSError, UnicodeDecodeError) as error:
+        raise StateError(f'it cannot be read: {error}') from None
+    try:
+        document = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise StateError(f'it is not YAML: {" ".join(str(error).split())}') from None
+    if not isinstance(document, dict):
+        raise StateError('it is not a table of fields')
+    return document
+
+
+def _now() -> datetime:
+    return datetime.now(timezone.utc)
+
+
+class StateFile:
+    """One state file, its ``.bak`` and its lock.
+
+    Parameters
+    ----------
+    path : Path
+        Absolute path; folders are made as needed.
+    node : str
+        Fully qualified node name, written into the file.
+    """
+
+    def __init__(self, path: Path, node: str) -> None:
+        self.path = path
+        self.node = node
+        self._lock: int | None = None
+        self._saved: dict[str, Any] | None = None
+
+    @property
+    def backup(self) -> Path:
+        """The file before the last save."""
+        return self._beside('bak')
+
+    def _beside(self, suffix: str) -> Path:
+        return self.path.with_name(f'{self.path.name}.{suffix}')
+
+    def lock(self) -> str:
+        """Make this process the only user of the file.
+
+        Returns
+        -------
+        str
+            Empty, or the reason why no lock could be taken though nobody else holds it.
+
+        Raises
+        ------
+        StateFileInUse
+            If another process holds the lock.
+        """
+        # A lock on the file itself would be void once the file is renamed over.
+        path = self._beside('lock')
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            return f'{path} cannot be created: {error.strerror}'
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+            raise StateFileInUse(
+                f'the state file {self.path} is in use by another process; '
+                'give each node a state.file of its own'
+            ) from None
+        except OSError as error:
+            os.close(lock)
+            return f'{path} cannot be locked: {error.strerror}'
+        self._lock = lock
+        return ''
+
+    def unlock(self) -> None:
+        """Let another process use the file."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def save(self, document: dict[str, Any]) -> bool:
+        """Write a document, so that the file is the old one or the new one at every moment.
+
+        Returns
+        -------
+        bool
+            False when the file already holds the document and nothing was written.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written; the file is then as it was.
+        """
+        if document == self._saved and self.path.exists():
+            return False
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        saved_at = _now().isoformat(timespec='seconds')
+        text = yaml.safe_dump({**document, 'saved_at': saved_at}, sort_keys=False)
+        temporary = self._beside('tmp')
+        _write_through(temporary, text)
+        if self.path.exists():
+            self._keep_backup()
+        os.replace(temporary, self.path)
+        _sync_folder(self.path.parent)
+        self._saved = document
+        return True
+
+    def _keep_backup(self) -> None:
+        link = self._beside('bak.tmp')
+        link.unlink(missing_ok=True)
+        try:
+            os.link(self.path, link)
+        except OSError:
+            # Not every file system has hard links.
+            shutil.copyfile(self.path, link)
+        os.replace(link, self.backup)
+
+    def load(self, calibrator: Calibrator) -> dict[str, Any]:
+        """Restore the calibrator from the file and return the document; move nothing.
+
+        Raises
+        ------
+        FileNotFoundError, StateError
+            As `read_document` and `restore_document`; the calibrator is unchanged then.
+        """
+        document = read_document(self.path)
+        restore_document(calibrator, document)
+        self._saved = {key: document[key] for key in document if key != 'saved_at'}
+        return document
+
+    def recover(self, calibrator: Calibrator) -> tuple[dict[str, Any] | None, list[str]]:
+        """Restore the calibrator at a start: from the file, else from its ``.bak``, else not.
+
+        A bad file is set aside, never deleted.
+
+        Returns
+        -------
+        document : dict or None
+            What was restored.
+        problems : list of str
+            A sentence for each thing that was wrong.
+        """
+        try:
+            return self.load(calibrator), []
+        except FileNotFoundError:
+            return None, []
+        except StateError as error:
+            problems = [f'the state file {self.path} is bad: {error}']
+        try:
+            problems.append(f'it is kept as {self._set_aside("corrupt")}')
+        except OSError as error:
+            problems.append(f'it cannot be set aside: {error.strerror}')
+        try:
+            document = read_document(self.backup)
+            restore_document(calibrator, document)
+        except FileNotFoundError:
+            return None, [*problems, 'there is no .bak, so learning starts anew']
+        except StateError as error:
+            return None, [*problems, f'its .bak is bad too: {error}; learning starts anew']
+        return document, [*problems, 'the .bak before it is used']
+
+    def set_aside_for_reset(self) -> Path | None:
+        """Move the file away before a reset; return where to, or None if there was none."""
+        try:
+            return self._set_aside('before-reset')
+        except FileNotFoundError:
+            return None
+
+    def _set_aside(self, why: str) -> Path:
+        target = self._beside(f'{why}-{_now():%Y%m%dT%H%M%S%fZ}')
+        os.rename(self.path, target)
+        self._saved = None
+        return target
+
+
+def _write_through(path: Path, text: str) -> None:
+    """Write a file only its owner can read, and wait until the disk has it."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
+    with open(os.open(path, flags, 0o600), 'w', encoding='utf-8') as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_folder(folder: Path) -> None:
+    """Wait until the disk has the folder's entries, so that a rename survives a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
