@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The node's topics: their names as resolved, their QoS, and who else is on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
+from rclpy.node import Node
+from rclpy.qos import (
+    DurabilityPolicy,
+    HistoryPolicy,
+    QoSPolicyKind,
+    QoSProfile,
+    ReliabilityPolicy,
+)
+from rclpy.qos_overriding_options import QoSOverridingOptions
+from std_msgs.msg import Float64, Float64MultiArray
+
+from calib_node.ros.messages import Codec
+
+RAW = 'raw_probabilities'
+LABELS = 'labels'
+CALIBRATED = 'calibrated_probabilities'
+NAMES = (RAW, LABELS, CALIBRATED, 'ece', 'raw_ece')
+RELIABILITY = '~/reliability'
+
+OVERRIDABLE = (
+    QoSPolicyKind.HISTORY,
+    QoSPolicyKind.DEPTH,
+    QoSPolicyKind.RELIABILITY,
+    QoSPolicyKind.DURABILITY,
+)
+
+Callback = Callable[..., None]
+
+
+def type_name(message_type: Any) -> str:
+    """Return the name of a message type as the graph gives it."""
+    package, _, _ = message_type.__module__.partition('.')
+    return f'{package}/msg/{message_type.__name__}'
+
+
+@dataclass(frozen=True)
+class Input:
+    """An input topic.
+
+    Attributes
+    ----------
+    codec : Codec
+        How its messages are read.
+    stamping : str
+        Where their stamps come from: header, publication or arrival.
+    callback : callable
+        Called with a message as the codec takes it, and its stamp where that is not in it.
+    """
+
+    codec: Codec
+    stamping: str
+    callback: Callback
+
+
+class Topics:
+    """Subscribes to the inputs and publishes the outputs.
+
+    Parameters
+    ----------
+    node : Node
+        Owner of the topics.
+    values : mapping
+        The node's parameters.
+    raw, labels : Input
+        The inputs.
+
+    Raises
+    ------
+    ValueError
+        If an input resolves to the same name as another topic.
+    """
+
+    def __init__(self, node: Node, values: Mapping[str, Any], raw: Input, labels: Input) -> None:
+        self._node = node
+        self.resolved = {name: node.resolve_topic_name(name) for name in NAMES}
+        self._refuse_feedback()
+        self._input_qos = QoSProfile(
+            history=HistoryPolicy.KEEP_LAST,
+            depth=values['qos.depth'],
+            reliability=ReliabilityPolicy[values['qos.reliability'].upper()],
+            durability=DurabilityPolicy[values['qos.durability'].upper()],
+        )
+        self._output_qos = QoSProfile(
+            history=HistoryPolicy.KEEP_LAST,
+            depth=values['qos.depth'],
+            reliability=ReliabilityPolicy.RELIABLE,
+            durability=DurabilityPolicy.VOLATILE,
+        )
+        self._subscriptions = {
+            RAW: self._subscribe(RAW, raw),
+            LABELS: self._subscribe(LABELS, labels),
+        }
+        self.calibrated = self._publish(CALIBRATED, raw.codec.message_type)
+        self.ece = self._publish('ece', Float64)
+        self.raw_ece = self._publish('raw_ece', Float64)
+        self.reliability = self._publish(RELIABILITY, Float64MultiArray)
+        self._publishers = {
+            CALIBRATED: self.calibrated,
+            'ece': self.ece,
+            'raw_ece': self.raw_ece,
+        }
+
+    def _refuse_feedback(self) -> None:
+        for name in (RAW, LABELS):
+            for other, resolved in self.resolved.items():
+                if other != name and resolved == self.resolved[name]:
+                    raise ValueError(
+                        f'the topics {name} and {other} are both {resolved}; remap one of them'
+                    )
+
+    def _subscribe(self, name: str, source: Input) -> Any:
+        callback = source.callback
+        if source.stamping == 'publication':
+            handler: Any = lambda message, info: callback(message, info['source_timestamp'])  # noqa: E731
+        elif source.stamping == 'arrival':
+            clock = self._node.get_clock()
+            handler = lambda message: callback(message, clock.now().nanoseconds)  # noqa: E731
+        else:
+            handler = callback
+        return self._node.create_subscription(
+            source.codec.message_type,
+            name,
+            handler,
+            self._input_qos,
+            raw=source.codec.serialized,
+            event_callbacks=SubscriptionEventCallbacks(
+                incompatible_qos=lambda event: self._incompatible(name, 'publisher offers', event),
+                use_default_callbacks=False,
+            ),
+            qos_overriding_options=QoSOverridingOptions(OVERRIDABLE),
+        )
+
+    def _publish(self, name: str, message_type: Any) -> Any:
+        return self._node.create_publisher(
+            message_type,
+            name,
+            self._output_qos,
+            event_callbacks=PublisherEventCallbacks(
+                incompatible_qos=lambda event: self._incompatible(
+                    name, 'subscription requests', event
+                ),
+                use_default_callbacks=False,
+            ),
+            qos_overriding_options=QoSOverridingOptions(OVERRIDABLE),
+        )
+
+    def _incompatible(self, name: str, other: str, event: Any) -> None:
+        policy = QoSPolicyKind(event.last_policy_kind).name.lower()
+        self._node.get_logger().warning(
+            f'{self._node.resolve_topic_name(name)}: a {other} a {policy} that is incompatible '
+            f'with ours, so nothing flows between them (see qos.{policy})'
+        )
+
+    def describe(self) -> str:
+        """Return each topic with its resolved name."""
+        return ', '.join(f'{name} is {resolved}' for name, resolved in self.resolved.items())
+
+    def publishers(self, name: str) -> int:
+        """Return how many publishers an input has."""
+        return len(self._node.get_publishers_info_by_topic(self.resolved[name]))
+
+    def warnings(self) -> list[str]:
+        """Compare types and QoS with everyone else's; return a sentence for each mismatch.
+
+        A wrong type has no event, and an event is not taken back when the other one leaves.
+        """
+        found = []
+        for name, subscription in self._subscriptions.items():
+            for info in self._node.get_publishers_info_by_topic(self.resolved[name]):
+                reason = _mismatch(
+                    info, subscription.msg_type, info.qos_profile, subscription.qos_profile
+                )
+                if reason:
+                    found.append(f'{self.resolved[name]}: {info.node_name} publishes {reason}')
+        for name, publisher in self._publishers.items():
+            for info in self._node.get_subscriptions_info_by_topic(self.resolved[name]):
+                reason = _mismatch(
+                    info, publisher.msg_type, publisher.qos_profile, info.qos_profile
+                )
+                if reason:
+                    found.append(f'{self.resolved[name]}: {info.node_name} subscribes to {reason}')
+        return found
+
+
+def _mismatch(info: Any, message_type: Any, offered: QoSProfile, requested: QoSProfile) -> str:
+    wanted = type_name(message_type)
+    if info.topic_type != wanted:
+        return f'{info.topic_type}, not {wanted}'
+    if (
+        requested.reliability == ReliabilityPolicy.RELIABLE
+        and offered.reliability == ReliabilityPolicy.BEST_EFFORT
+    ):
+        return 'it with an incompatible QoS: best_effort offered, reliable requested'
+    if (
+        requested.durability == DurabilityPolicy.TRANSIENT_LOCAL
+        and offered.durability == DurabilityPolicy.VOLATILE
+    ):
+        return 'it with an incompatible QoS: volatile offered, transient_local requested'
+    return ''
