@@ -210,7 +210,7 @@ class StateFile:
             os.link(self.path, link)
         except OSError:
             # Not every file system has hard links.
-            shutil.copyfile(self.path, link)
+            shutil.copy(self.path, link)
         os.replace(link, self.backup)
 
     def load(self, calibrator: Calibrator) -> dict[str, Any]:
@@ -244,10 +244,13 @@ class StateFile:
             return None, []
         except StateError as error:
             problems = [f'the state file {self.path} is bad: {error}']
-        try:
-            problems.append(f'it is kept as {self._set_aside("corrupt")}')
-        except OSError as error:
-            problems.append(f'it cannot be set aside: {error.strerror}')
+        if self.path.is_file():
+            try:
+                problems.append(f'it is kept as {self._set_aside("corrupt")}')
+            except OSError as error:
+                problems.append(f'it cannot be set aside: {error.strerror}')
+        else:
+            problems.append('it is no regular file and stays where it is')
         try:
             document = read_document(self.backup)
             restore_document(calibrator, document)

@@ -14,7 +14,8 @@ from calib_node.core.limits import nearest_name
 from calib_node.core.samples import Refused
 from calib_node.ros.messages import Codec, StampedArray, to_stamp
 
-STEP = re.compile(r'(?:^|\.)([A-Za-z]\w*)|\[(\d+)\]')
+PATH = re.compile(r'[A-Za-z]\w*(?:\.[A-Za-z]\w*|\[\d+\])*')
+STEP = re.compile(r'[A-Za-z]\w*|\d+')
 
 
 def find_type(name: str) -> Any:
@@ -43,16 +44,9 @@ def parse_path(path: str) -> list[str | int]:
     >>> parse_path('results[0].hypothesis.score')
     ['results', 0, 'hypothesis', 'score']
     """
-    steps: list[str | int] = []
-    end = 0
-    for match in STEP.finditer(path):
-        if match.start() != end:
-            break
-        end = match.end()
-        steps.append(match[1] if match[1] is not None else int(match[2]))
-    if end != len(path) or not steps or isinstance(steps[0], int):
+    if not PATH.fullmatch(path):
         raise ValueError(f'{path!r} is not a field path such as results[0].hypothesis.score')
-    return steps
+    return [int(step) if step.isdigit() else step for step in STEP.findall(path)]
 
 
 def check_path(message_type: Any, path: str, parameter: str) -> list[str | int]:
