@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+import sys
+from glob import glob
+
+from setuptools import find_packages, setup
+
+package_name = 'calib_node'
+
+data_files = [
+    ('share/ament_index/resource_index/packages', ['resource/' + package_name]),
+    ('share/' + package_name, ['package.xml']),
+    ('share/' + package_name + '/launch', sorted(glob('launch/*.py'))),
+    ('share/' + package_name + '/config', sorted(glob('config/*.yaml'))),
+]
+if 'bdist_wheel' in sys.argv:
+    # `ros2 run` looks in lib/calib_node. colcon puts the console script there by setup.cfg, but a
+    # wheel, which `pip install .` builds, can only put it in bin: this launcher leads from one to
+    # the other.
+    data_files.append(('lib/' + package_name, ['resource/launcher/' + package_name]))
+
+setup(
+    name=package_name,
+    version='0.1.0',
+    packages=find_packages(include=[package_name, package_name + '.*']),
+    package_data={
+        package_name: ['py.typed'],
+        package_name + '.tools': ['data/*'],
+    },
+    data_files=data_files,
+    python_requires='>=3.10',
+    install_requires=['setuptools', 'numpy', 'PyYAML'],
+    extras_require={
+        'test': ['pytest', 'pytest-timeout', 'hypothesis'],
+        'demo': ['tqdm', 'matplotlib'],
+    },
+    zip_safe=False,
+    author='calib_node developers',
+    author_email='calib-node@example.org',
+    maintainer='calib_node developers',
+    maintainer_email='calib-node@example.org',
+    description='Calibrates classifier probabilities online, as a ROS 2 node.',
+    license='Apache-2.0',
+    keywords=['ROS', 'calibration', 'probability', 'online learning'],
+    classifiers=[
+        'Intended Audience :: Developers',
+        'Intended Audience :: Science/Research',
+        'Programming Language :: Python :: 3',
+        'Topic :: Scientific/Engineering',
+    ],
+    entry_points={
+        'console_scripts': ['calib_node = calib_node.ros.main:main'],
+    },
+)
