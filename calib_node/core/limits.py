@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from reprlib import Repr
 
 
 def nearest_name(name: str, known: Iterable[str]) -> str:
@@ -60,14 +61,24 @@ class Interval:
 
 POSITIVE = Interval(0.0, low_open=True)
 
-# The logit of 1 - clip must stay finite in double precision, hence the lower end of clip.
+# Wider than any use, and narrow enough for double precision: the logit of 1 - clip is finite, and
+# the matrix stays positive definite though rounding gnaws at rho.
 CALIBRATOR_LIMITS = {
-    'gamma': POSITIVE,
-    'rho': POSITIVE,
-    'radius': POSITIVE,
+    'gamma': Interval(1e-12, 1e12),
+    'rho': Interval(0.01, 1e12),
+    'radius': Interval(1e-6, 1e12),
     'clip': Interval(1e-9, 0.5, high_open=True),
     'forgetting': Interval(0.0, 1.0, low_open=True),
 }
+
+
+_brief = Repr()
+_brief.maxlevel = 2
+
+
+def brief(value: object) -> str:
+    """Return the repr of a value that may be anything, short enough for a sentence."""
+    return _brief.repr(value)
 
 
 def as_float(value: object) -> float:
@@ -90,5 +101,5 @@ def check_number(name: str, value: object, limits: Interval) -> float:
     """
     number = as_float(value)
     if number not in limits:
-        raise ValueError(f'{name} must be {limits}, not {value!r}')
+        raise ValueError(f'{name} must be {limits}, not {brief(value)}')
     return number

@@ -9,7 +9,6 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
-from collections.abc import Mapping
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import yaml
 
 from calib_node.core.calibrators.base import Calibrator, StateError
+from calib_node.core.limits import brief
 
 FORMAT = 'calib_node/state'
 VERSION = 1
@@ -24,31 +24,6 @@ VERSION = 1
 
 class StateFileInUse(Exception):
     """Another process holds the lock of the state file."""
-
-
-def resolve_path(setting: str, node: str, environment: Mapping[str, str]) -> Path:
-    """Return the state file's absolute path.
-
-    Parameters
-    ----------
-    setting : str
-        As configured. Empty: ``$ROS_HOME/calib_node/<node>.yaml`` with slashes as folders. ``~``
-        and ``$VAR`` are expanded, and a relative path is under ``$ROS_HOME/calib_node``.
-    node : str
-        Fully qualified node name.
-    environment : mapping of str to str
-        The environment variables; ``ROS_HOME`` defaults to ``~/.ros``.
-
-    Examples
-    --------
-    >>> str(resolve_path('', '/r1/calib_node', {'ROS_HOME': '/var/ros'}))
-    '/var/ros/calib_node/r1/calib_node.yaml'
-    """
-    home = Path(environment.get('ROS_HOME') or '~/.ros').expanduser() / 'calib_node'
-    path = Path(os.path.expandvars(setting)).expanduser() if setting else None
-    if path is None:
-        path = Path(*node.strip('/').split('/')).with_name(node.rsplit('/', 1)[-1] + '.yaml')
-    return Path(os.path.realpath(home / path))
 
 
 def make_document(calibrator: Calibrator, node: str) -> dict[str, Any]:
@@ -71,13 +46,13 @@ def restore_document(calibrator: Calibrator, document: dict[str, Any]) -> None:
         If it is not a sound state of the calibrator's method; the calibrator is unchanged then.
     """
     if document.get('format') != FORMAT:
-        raise StateError(f'format is {document.get("format")!r} instead of {FORMAT!r}')
+        raise StateError(f'format is {brief(document.get("format"))} instead of {FORMAT!r}')
     version = document.get('version')
     if version != VERSION or isinstance(version, bool):
-        raise StateError(f'version is {version!r}, and this release reads version {VERSION}')
+        raise StateError(f'version is {brief(version)}, and this release reads version {VERSION}')
     if document.get('method') != calibrator.name:
         raise StateError(
-            f'it was saved by method {document.get("method")!r}, not by {calibrator.name!r}'
+            f'it was saved by method {brief(document.get("method"))}, not by {calibrator.name!r}'
         )
     calibrator.restore(document)
 
@@ -100,7 +75,8 @@ def read_document(path: Path) -> dict[str, Any]:
         raise StateError(f'it cannot be read: {error}') from None
     try:
         document = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except Exception as error:
+        # Beside YAMLError the loader lets through whatever a bad value raises in Python.
         raise StateError(f'it is not YAML: {" ".join(str(error).split())}') from None
     if not isinstance(document, dict):
         raise StateError('it is not a table of fields')
@@ -241,16 +217,11 @@ class StateFile:
         try:
             return self.load(calibrator), []
         except FileNotFoundError:
-            return None, []
+            if not self.backup.exists():
+                return None, []
+            problems = [f'the state file {self.path} is gone']
         except StateError as error:
-            problems = [f'the state file {self.path} is bad: {error}']
-        if self.path.is_file():
-            try:
-                problems.append(f'it is kept as {self._set_aside("corrupt")}')
-            except OSError as error:
-                problems.append(f'it cannot be set aside: {error.strerror}')
-        else:
-            problems.append('it is no regular file and stays where it is')
+            problems = [f'the state file {self.path} is bad: {error}', self._keep_bad_file()]
         try:
             document = read_document(self.backup)
             restore_document(calibrator, document)
@@ -259,6 +230,14 @@ class StateFile:
         except StateError as error:
             return None, [*problems, f'its .bak is bad too: {error}; learning starts anew']
         return document, [*problems, 'the .bak before it is used']
+
+    def _keep_bad_file(self) -> str:
+        if not self.path.is_file():
+            return 'it is no regular file and stays where it is'
+        try:
+            return f'it is kept as {self._set_aside("corrupt")}'
+        except OSError as error:
+            return f'it cannot be set aside: {error.strerror}'
 
     def set_aside_for_reset(self) -> Path | None:
         """Move the file away before a reset; return where to, or None if there was none."""

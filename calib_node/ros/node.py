@@ -22,7 +22,8 @@ from calib_node.core.keeper import StateKeeper
 from calib_node.core.matching import create_matcher
 from calib_node.core.pipeline import Pipeline
 from calib_node.core.samples import NANOSECONDS, Label, Prediction, Refused
-from calib_node.core.state import StateFile, StateFileInUse, resolve_path
+from calib_node.core.state import StateFile, StateFileInUse
+from calib_node.core.state_path import resolve_path
 from calib_node.ros import declaration, parameters
 from calib_node.ros.diagnostics import Diagnostics
 from calib_node.ros.fields import make_codec
@@ -262,7 +263,9 @@ class CalibrationNode(Node):
         values, pipeline = self.values, self.pipeline
         old_window = (pipeline.raw.bins, pipeline.raw.window)
         values.update(changed)
-        pipeline.calibrator.configure(**{n: values[n] for n in parameters.CALIBRATOR_NAMES})
+        method = {name: values[name] for name in parameters.CALIBRATOR_NAMES}
+        if method != pipeline.calibrator.parameters():
+            pipeline.calibrator.configure(**method)
         if any(name in changed for name in parameters.MATCH_NAMES):
             pipeline.configure_matching(**_matching(values))
         if old_window != (values['ece.bins'], values['ece.window']):

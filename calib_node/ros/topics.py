@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
 from rclpy.node import Node
 from rclpy.qos import (
     DurabilityPolicy,
@@ -20,6 +19,12 @@ from rclpy.qos_overriding_options import QoSOverridingOptions
 from std_msgs.msg import Float64, Float64MultiArray
 
 from calib_node.ros.messages import Codec
+
+try:
+    from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
+except ImportError:
+    # Its name in Humble.
+    from rclpy.qos_event import PublisherEventCallbacks, SubscriptionEventCallbacks
 
 RAW = 'raw_probabilities'
 LABELS = 'labels'

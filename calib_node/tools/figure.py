@@ -71,7 +71,10 @@ def write_png(
     curves.set(xlim=(0, 1), ylim=(0, 1), ylabel='how often it was so (observed frequency)')
     curves.set_title(title, loc='left', fontsize='medium', pad=14)
     legend = curves.legend(
-        loc='upper left', frameon=False, labelspacing=0.8, title='larger: more predictions',
+        loc='upper left',
+        frameon=False,
+        labelspacing=0.8,
+        title='larger: more predictions',
         alignment='left',
     )
     for handle in legend.legend_handles[1:]:

@@ -13,7 +13,7 @@ from calib_node.core.calibrators.newton import (
     newton_step,
     project,
 )
-from calib_node.core.limits import CALIBRATOR_LIMITS, as_float, check_number
+from calib_node.core.limits import CALIBRATOR_LIMITS, as_float, brief, check_number
 
 # exp overflows a double just above this.
 LARGEST_EXPONENT = 709.0
@@ -117,6 +117,8 @@ class OnlinePlattScaling:
 
     def update(self, p: float, y: int, ticket: float | None = None) -> None:
         """Learn from the outcome `y` of the forecast made of `p`."""
+        if not 0.0 <= p <= 1.0:
+            raise bad_probability(p)
         logit = self.issue(p)[1] if ticket is None else ticket
         state = self._state
         z = state[0] * logit + state[1]
@@ -173,13 +175,12 @@ class OnlinePlattScaling:
         a00, a01, a11 = _matrix(state)
         updates = state.get('updates')
         if not isinstance(updates, int) or isinstance(updates, bool) or updates < 0:
-            raise StateError(f'updates must be a whole number from 0, not {updates!r}')
+            raise StateError(f'updates must be a whole number from 0, not {brief(updates)}')
         saved = state.get('parameters')
         if not isinstance(saved, dict):
             raise StateError('the field parameters is missing or is not a table')
         try:
-            rho = check_number('rho', saved.get('rho'), CALIBRATOR_LIMITS['rho'])
-            radius = check_number('radius', saved.get('radius'), CALIBRATOR_LIMITS['radius'])
+            _, rho, radius, _, _ = _checked(saved)
         except ValueError as error:
             raise StateError(f'in parameters, {error}') from None
         if updates == 0 and (a, b) == (1.0, 0.0):
@@ -192,9 +193,10 @@ class OnlinePlattScaling:
         self._updates = updates
 
 
-def _checked(parameters: dict[str, float]) -> list[float]:
+def _checked(parameters: dict[str, Any]) -> list[float]:
     return [
-        check_number(name, parameters[name], limits) for name, limits in CALIBRATOR_LIMITS.items()
+        check_number(name, parameters.get(name), limits)
+        for name, limits in CALIBRATOR_LIMITS.items()
     ]
 
 
@@ -212,7 +214,7 @@ def _adapted(state: Newton2, rho_shift: float, radius: float) -> Newton2:
 def _finite(state: dict[str, Any], key: str) -> float:
     number = as_float(state.get(key))
     if not isfinite(number):
-        raise StateError(f'{key} must be a finite number, not {state.get(key)!r}')
+        raise StateError(f'{key} must be a finite number, not {brief(state.get(key))}')
     return number
 
 

@@ -54,7 +54,7 @@ class HoldMatcher(Matcher[P, L]):
         elif i > 0:
             self._settle(i - 1, matches)
         if self._now is not None:
-            self._forget(self._now)
+            self._forget(self._now, matches)
         self._bound_labels()
         return matches
 
@@ -65,8 +65,8 @@ class HoldMatcher(Matcher[P, L]):
         i = bisect_right(self._stamps, stamp)
         if 0 < i < len(self._stamps):
             self._settle(i - 1, matches)
+        self._forget(self._now, matches)
         self._expire(self._now)
-        self._forget(self._now)
 
     def _settle(self, i: int, matches: list[tuple[P, L]]) -> None:
         """Pair label `i` with the waiting predictions from its stamp to the next label."""
@@ -78,11 +78,13 @@ class HoldMatcher(Matcher[P, L]):
             self._used[i] = True
             self._pair(prediction, self._labels[i], matches)
 
-    def _forget(self, now: int) -> None:
-        """Drop the labels that hold for no prediction to come."""
+    def _forget(self, now: int, matches: list[tuple[P, L]]) -> None:
+        """Drop the labels that hold for no prediction to come, once those that wait are decided."""
         earliest = now - self._disorder
         cut = max(bisect_right(self._stamps, earliest) - 1, 0)
         cut = max(cut, bisect_left(self._stamps, earliest - self._horizon))
+        for i in range(cut):
+            self._settle(i, matches)
         self._drop_first(cut)
 
     def _drop_first(self, n: int) -> None:
@@ -96,7 +98,7 @@ class HoldMatcher(Matcher[P, L]):
     def _decide_again(self, now: int, matches: list[tuple[P, L]]) -> None:
         for i in range(len(self._stamps) - 1):
             self._settle(i, matches)
-        self._forget(now)
+        self._forget(now, matches)
 
     def _bound_labels(self) -> None:
         self._drop_first(max(len(self._stamps) - self._capacity, 0))

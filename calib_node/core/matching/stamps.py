@@ -51,7 +51,7 @@ class StampMatcher(Matcher[P, L]):
         """As in `Matcher`; labels that are ahead of all predictions count too."""
         if self._miss is None and self._now is not None:
             ahead = [stamp for stamp in self._ahead[:1] if stamp in self._labels]
-            if ahead:
+            if ahead and ahead[0] - self._now > self._tolerance:
                 return ahead[0] - self._now
         return self._miss
 
@@ -122,17 +122,23 @@ class StampMatcher(Matcher[P, L]):
 
     def _decide(self, stamp: int, queue: list[L], now: int, matches: list[tuple[P, L]]) -> None:
         """Decide labels of one stamp that event time has passed, or leave them open."""
-        nearest = self._predictions.nearest(stamp)
-        if nearest is not None and abs(nearest - stamp) <= self._tolerance:
+        nearest = self._nearest_within(stamp)
+        if nearest is not None:
             self._settle(nearest, queue, matches)
-            return
-        self._miss = None if nearest is None else stamp - nearest
-        if stamp < self._oldest_open(now):
+        elif stamp < self._oldest_open(now):
             self.counts.unmatched += len(queue)
         else:
             self._labels[stamp] = queue
             self._waiting += len(queue)
             insort(self._passed, stamp)
+
+    def _nearest_within(self, stamp: int) -> int | None:
+        """Return the nearest prediction's stamp if it is within the tolerance."""
+        nearest = self._predictions.nearest(stamp)
+        if nearest is None or abs(nearest - stamp) <= self._tolerance:
+            return nearest
+        self._miss = stamp - nearest
+        return None
 
     def _settle(self, nearest: int, labels: list[L], matches: list[tuple[P, L]]) -> None:
         """Pair labels with the predictions of the stamp they were decided for."""
@@ -147,8 +153,8 @@ class StampMatcher(Matcher[P, L]):
     def _decide_all(self, matches: list[tuple[P, L]]) -> None:
         for stamp in sorted(self._labels):
             labels = self._take_labels(stamp)
-            nearest = self._predictions.nearest(stamp)
-            if nearest is None or abs(nearest - stamp) > self._tolerance:
+            nearest = self._nearest_within(stamp)
+            if nearest is None:
                 self.counts.unmatched += len(labels)
             else:
                 self._settle(nearest, labels, matches)

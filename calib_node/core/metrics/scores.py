@@ -80,6 +80,8 @@ def reliability(p: ArrayLike, y: ArrayLike, bins: int = 15) -> Reliability:
     >>> diagram.count.tolist(), diagram.frequency.tolist()
     ([2, 1], [0.5, 1.0])
     """
+    if bins < 1:
+        raise ValueError(f'bins must be at least 1, not {bins}')
     probabilities, labels = check_samples(p, y)
     index = np.minimum((probabilities * bins).astype(np.int64), bins - 1)
     count = np.bincount(index, minlength=bins)
