@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The keeper: restores at the start, saves from time to time, tells what went wrong."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+from saved_states import NODE, learned, saved
+
+from calib_node.core.calibrators import OnlinePlattScaling, StateError
+from calib_node.core.keeper import StateKeeper
+from calib_node.core.state import StateFile, StateFileInUse
+
+
+@pytest.fixture
+def keep(path):
+    """Make keepers and close them after the test."""
+    keepers = []
+
+    def make(updates: int = 0, node: str = NODE) -> tuple[StateKeeper, OnlinePlattScaling]:
+        calibrator = learned(updates)
+        keepers.append(StateKeeper(calibrator, StateFile(path, node)))
+        return keepers[-1], calibrator
+
+    yield make
+    for keeper in keepers:
+        keeper.close()
+
+
+def updates_in(path: Path) -> int:
+    calibrator = OnlinePlattScaling()
+    StateFile(path, NODE).load(calibrator)
+    return calibrator.updates
+
+
+def refuse(*_):
+    raise OSError('the disk is gone')
+
+
+def test_start_without_a_file(keep, path):
+    keeper, _ = keep()
+    assert keeper.start() == f'nothing learned yet; the state will be saved to {path}'
+    assert (keeper.problem, keeper.notes) == ('', [])
+
+
+def test_start_goes_on_from_the_file(keep, path):
+    saved(path, 3)
+    keeper, calibrator = keep()
+    assert keeper.start() == f'going on from 3 updates saved in {path}'
+    assert calibrator.state() == learned(3).state()
+    assert (keeper.problem, keeper.notes) == ('', [])
+
+
+def test_start_tells_of_a_bad_file_until_the_next_save(keep, path):
+    saved(path, 1, 2)
+    path.write_text('nonsense')
+    keeper, _ = keep()
+    assert keeper.start() == f'going on from 1 updates saved in {path}'
+    assert 'is bad' in keeper.problem
+    assert keeper.save() is True
+    assert keeper.problem == ''
+
+
+def test_start_notes_a_file_of_another_node(keep, path):
+    saved(path, 3)
+    keeper, calibrator = keep(node='/other')
+    keeper.start()
+    assert keeper.notes == ['the state file was saved by another node, /calib_node']
+    assert calibrator.updates == 3
+
+
+def test_start_is_refused_while_another_uses_the_file(keep):
+    first, _ = keep()
+    first.start()
+    second, calibrator = keep(2)
+    with pytest.raises(StateFileInUse):
+        second.start()
+    assert calibrator.updates == 2
+    first.close()
+    second.start()
+
+
+def test_failed_save_is_told_until_the_next_that_succeeds(keep, path, monkeypatch):
+    keeper, calibrator = keep(2)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, 'replace', refuse)
+        with pytest.raises(OSError, match='the disk is gone'):
+            keeper.save()
+        calibrator.update(0.5, 1)
+        keeper.save_in_background()
+        keeper._wait()
+    assert keeper.problem == f'the state cannot be saved to {path}: the disk is gone'
+    assert keeper.failures == 2
+    assert keeper.save() is True
+    assert (keeper.problem, keeper.failures) == ('', 2)
+
+
+def test_background_save_does_not_wait_and_saves_what_was_learned_by_then(keep, path, monkeypatch):
+    keeper, calibrator = keep(2)
+    disk = threading.Event()
+    fsync = os.fsync
+    monkeypatch.setattr(os, 'fsync', lambda file: (disk.wait(10), fsync(file)))
+    keeper.save_in_background()
+    calibrator.update(0.5, 1)
+    keeper.save_in_background()
+    assert not path.exists()
+    disk.set()
+    keeper._wait()
+    assert updates_in(path) == 2
+    keeper.save()
+    assert updates_in(path) == 3
+
+
+def test_close_waits_for_the_disk(keep, path):
+    keeper, _ = keep(2)
+    keeper.save_in_background()
+    keeper.close()
+    assert updates_in(path) == 2
+
+
+def test_load_goes_back_to_the_file_or_changes_nothing(keep, path):
+    keeper, calibrator = keep(2)
+    keeper.save()
+    calibrator.update(0.5, 1)
+    keeper.load()
+    assert calibrator.state() == learned(2).state()
+    path.write_text('nonsense')
+    with pytest.raises(StateError):
+        keeper.load()
+    assert calibrator.state() == learned(2).state()
+
+
+def test_reset_moves_the_file_away_and_saves_the_start(keep, path):
+    keeper, calibrator = keep(2)
+    keeper.save()
+    sentence = keeper.reset(calibrator.reset)
+    (before,) = path.parent.glob('*.before-reset-*')
+    assert sentence == f'learning starts anew; the state before it is {before}'
+    assert (updates_in(before), updates_in(path)) == (2, 0)
+
+
+def test_reset_that_cannot_move_the_file_forgets_nothing(keep, monkeypatch):
+    keeper, calibrator = keep(2)
+    keeper.save()
+    monkeypatch.setattr(os, 'rename', refuse)
+    with pytest.raises(OSError, match='the disk is gone'):
+        keeper.reset(calibrator.reset)
+    assert calibrator.updates == 2

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Online Platt Scaling against values that were computed independently."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from calib_node.core.calibrators import create
+from calib_node.core.metrics import accuracy, brier, log_loss
+
+P = [0.8, 0.95, 0.3, 0.62, 0.999, 0.001, 0.5, 0.71, 0.2, 0.88]
+Y = [0, 1, 0, 1, 0, 0, 1, 1, 1, 0]
+
+# Parameters, and (forecast, a, b) before and after the sample of that number.
+EMBEDDED = {
+    'paper': (
+        {},
+        {
+            0: (0.8, 0.8911322344691429, -0.07853149272201494),
+            4: (0.9870941493341568, 0.5885987341268455, -0.1383351975893987),
+            9: (0.7530206682389655, 0.43391605867782357, -0.04809857405938245),
+        },
+    ),
+    'a radius that projects': (
+        {'radius': 0.9},
+        {
+            1: (0.9272607036715882, 0.8972593721616943, -0.07018275477638693),
+            4: (0.98325524156124, 0.5307471224893848, -0.13227894149853936),
+            9: (0.734988832469042, 0.3871869235450438, -0.0431528825981958),
+        },
+    ),
+    'large first steps': (
+        {'rho': 1.0},
+        {
+            0: (0.8, -2.864289393526321, -2.7874955723001205),
+            4: (0.0163609078697412, -1.1031819108723453, 0.6120830476325991),
+            9: (0.8933476803420275, -0.19637844774053054, 0.3025550406212991),
+        },
+    ),
+}
+
+TRAJECTORIES = {
+    'OPS(1,0)': {},
+    'OPS(0,0)': {},
+    'OPS_radius0.9': {'radius': 0.9},
+    'OPS_gamma0.1_rho1': {'rho': 1.0},
+}
+
+STREAMS = {
+    'phishing': 'Phishing',
+    'elec2': 'Elec2',
+    'bananas': 'Bananas',
+    'sea_drift': 'SEA drift',
+    'agrawal_drift': 'Agrawal drift',
+    'hyperplane': 'Hyperplane',
+    'sine_drift': 'SINE drift',
+}
+
+
+def run(calibrator, p, y):
+    """Return a row (forecast, a, b) a sample."""
+    rows = []
+    for probability, label in zip(p, y):
+        q, ticket = calibrator.issue(probability)
+        calibrator.update(probability, label, ticket)
+        rows.append((q, calibrator.a, calibrator.b))
+    return np.array(rows)
+
+
+def test_first_step():
+    calibrator = create('ops')
+    assert calibrator.predict(0.8) == 0.8
+    calibrator.update(0.8, 0)
+    assert calibrator.a == pytest.approx(0.89113223, abs=5e-9)
+    assert calibrator.b == pytest.approx(-0.07853149, abs=5e-9)
+    assert calibrator.predict(0.8) == pytest.approx(0.76075807, abs=5e-9)
+
+
+@pytest.mark.parametrize('name', EMBEDDED)
+def test_ten_samples(name):
+    parameters, expected = EMBEDDED[name]
+    rows = run(create('ops', **parameters), P, Y)
+    for number, row in expected.items():
+        np.testing.assert_allclose(rows[number], row, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize('name', TRAJECTORIES)
+def test_every_row_of_the_trajectories(name, shared_data):
+    reference = json.loads(shared_data('trajectories.json').read_text())
+    calibrator = create('ops', **TRAJECTORIES[name])
+    if name == 'OPS(0,0)':
+        calibrator.restore({**calibrator.state(), 'a': 0.0, 'b': 0.0})
+    rows = run(calibrator, reference['p'], reference['y'])
+    np.testing.assert_allclose(rows, reference[name], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize('stream', STREAMS)
+def test_stream(stream, shared_data):
+    table = np.loadtxt(shared_data(f'stream_{stream}.csv'), delimiter=',', skiprows=1)
+    p, y, expected = table[:, 0], table[:, 1].astype(int), table[:, 2]
+    checkpoints = json.loads(shared_data('trajectories.json').read_text())['checkpoints']
+    calibrator = create('ops')
+    done, forecasts = 0, []
+    for number, checkpoint in checkpoints.get(stream, {str(len(p)): None}).items():
+        rows = run(calibrator, p[done : int(number)].tolist(), y[done : int(number)].tolist())
+        done = int(number)
+        forecasts.extend(rows[:, 0])
+        if checkpoint:
+            np.testing.assert_allclose(rows[-1, 1:], checkpoint['OPS'], rtol=0, atol=1e-9)
+            np.testing.assert_allclose(calibrator.A, checkpoint['A'], rtol=1e-12, atol=1e-9)
+    np.testing.assert_allclose(forecasts, expected, rtol=0, atol=1e-9)
+
+    reference = json.loads(shared_data('seven_streams_ref.json').read_text())[STREAMS[stream]]
+    for name, values in (('base', p), ('ops', forecasts)):
+        scores = accuracy(values, y), log_loss(values, y), brier(values, y)
+        np.testing.assert_allclose(scores, reference[name], rtol=0, atol=1e-9)
