@@ -91,19 +91,19 @@ class StateKeeper:
         self.file.load(self._calibrator)
 
     def reset(self, forget: Callable[[], None]) -> str:
-        """Move the file away, call `forget`, save what is left; return a sentence.
+        """Save, move the file away, call `forget`, save what is left; return a sentence.
 
         Raises
         ------
         OSError
-            If the file cannot be moved, and then nothing is forgotten; or if it cannot be saved.
+            If what is learned cannot be saved and moved away, and then nothing is forgotten; or
+            if the new start cannot be saved.
         """
-        self._wait()
+        self.save()
         kept = self.file.set_aside_for_reset()
         forget()
         self.save()
-        before = f'the state before it is {kept}' if kept else 'there was no state file before it'
-        return f'learning starts anew; {before}'
+        return f'learning starts anew; the state before it is {kept}'
 
     def close(self) -> None:
         """Wait for the disk and let another process use the file."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -239,12 +240,12 @@ class StateFile:
         except OSError as error:
             return f'it cannot be set aside: {error.strerror}'
 
-    def set_aside_for_reset(self) -> Path | None:
-        """Move the file away before a reset; return where to, or None if there was none."""
-        try:
-            return self._set_aside('before-reset')
-        except FileNotFoundError:
-            return None
+    def set_aside_for_reset(self) -> Path:
+        """Move the file and its ``.bak`` away; return where the file is."""
+        kept = self._set_aside('before-reset')
+        with suppress(FileNotFoundError):
+            os.rename(self.backup, kept.with_name(f'{kept.name}.bak'))
+        return kept
 
     def _set_aside(self, why: str) -> Path:
         target = self._beside(f'{why}-{_now():%Y%m%dT%H%M%S%fZ}')

@@ -16,7 +16,7 @@ from calib_node.core.matching import Matcher
 from calib_node.core.metrics import LOG_LOSS_CLIP, RollingReliability
 from calib_node.core.pipeline import Pipeline
 from calib_node.core.samples import REASONS
-from calib_node.ros.topics import LABELS, RAW, Topics
+from calib_node.ros.topics import DIAGNOSTICS, LABELS, RAW, Topics
 
 LABELS_WITHOUT_MATCH = 10
 """So many labels in a row without a match are worth a warning."""
@@ -109,7 +109,7 @@ class Diagnostics:
         self._keeper = keeper
         self._topics = topics
         self._notes = notes
-        self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
+        self._publisher = node.create_publisher(DiagnosticArray, DIAGNOSTICS, 10)
         self._failures_said = 0
         self._predictions_seen = 0
         self._last_prediction = time.monotonic()

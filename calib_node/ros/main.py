@@ -14,7 +14,9 @@ from rclpy.logging import get_logger
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
-from calib_node.ros.node import CalibrationNode, CannotStart
+from calib_node.ros.node import CalibrationNode
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def make_executor(name: str, node: Node) -> Executor:
@@ -35,13 +37,14 @@ def main(args: list[str] | None = None) -> int:
     """Run the node until SIGINT or SIGTERM; return the exit code."""
     # rclpy's own handlers raise in the middle of a callback, which tears an update in half.
     stop = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in STOP_SIGNALS:
         signal.signal(number, lambda *_: stop.set())
     try:
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
         node = CalibrationNode()
-    except CannotStart as reason:
-        get_logger('calib_node').fatal(f'cannot start: {reason}')
+    except Exception as reason:
+        # A bad remap, an unreadable parameter file: rclpy has a type of its own for each.
+        get_logger('calib_node').fatal('cannot start: ' + ' '.join(str(reason).split()))
         rclpy.try_shutdown()
         return 1
     executor = make_executor(node.executor_name, node)
@@ -52,6 +55,10 @@ def main(args: list[str] | None = None) -> int:
         while rclpy.ok() and not stop.is_set():
             executor.spin_once(timeout_sec=0.2)
     finally:
+        # Another signal must not end the process while it saves, nor when Python has put the
+        # default handlers back at its own end.
+        for number in STOP_SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
         node.close()
         executor.shutdown()
         node.destroy_node()

@@ -29,8 +29,9 @@ except ImportError:
 RAW = 'raw_probabilities'
 LABELS = 'labels'
 CALIBRATED = 'calibrated_probabilities'
-NAMES = (RAW, LABELS, CALIBRATED, 'ece', 'raw_ece')
 RELIABILITY = '~/reliability'
+DIAGNOSTICS = '/diagnostics'
+NAMES = (RAW, LABELS, CALIBRATED, 'ece', 'raw_ece', RELIABILITY, DIAGNOSTICS)
 
 OVERRIDABLE = (
     QoSPolicyKind.HISTORY,
@@ -82,25 +83,16 @@ class Topics:
     Raises
     ------
     ValueError
-        If an input resolves to the same name as another topic.
+        If two of the topics resolve to the same name.
     """
 
     def __init__(self, node: Node, values: Mapping[str, Any], raw: Input, labels: Input) -> None:
         self._node = node
         self.resolved = {name: node.resolve_topic_name(name) for name in NAMES}
-        self._refuse_feedback()
-        self._input_qos = QoSProfile(
-            history=HistoryPolicy.KEEP_LAST,
-            depth=values['qos.depth'],
-            reliability=ReliabilityPolicy[values['qos.reliability'].upper()],
-            durability=DurabilityPolicy[values['qos.durability'].upper()],
-        )
-        self._output_qos = QoSProfile(
-            history=HistoryPolicy.KEEP_LAST,
-            depth=values['qos.depth'],
-            reliability=ReliabilityPolicy.RELIABLE,
-            durability=DurabilityPolicy.VOLATILE,
-        )
+        self._refuse_shared_names()
+        self._depth = values['qos.depth']
+        self._reliability = ReliabilityPolicy[values['qos.reliability'].upper()]
+        self._durability = DurabilityPolicy[values['qos.durability'].upper()]
         self._subscriptions = {
             RAW: self._subscribe(RAW, raw),
             LABELS: self._subscribe(LABELS, labels),
@@ -115,13 +107,23 @@ class Topics:
             'raw_ece': self.raw_ece,
         }
 
-    def _refuse_feedback(self) -> None:
-        for name in (RAW, LABELS):
-            for other, resolved in self.resolved.items():
-                if other != name and resolved == self.resolved[name]:
+    def _refuse_shared_names(self) -> None:
+        """Refuse feedback, and two of our topics that would be mixed up."""
+        for i, (name, resolved) in enumerate(self.resolved.items()):
+            for other in list(self.resolved)[:i]:
+                if self.resolved[other] == resolved:
                     raise ValueError(
-                        f'the topics {name} and {other} are both {resolved}; remap one of them'
+                        f'the topics {other} and {name} are both {resolved}; remap one of them'
                     )
+
+    def _qos(self, reliability: ReliabilityPolicy, durability: DurabilityPolicy) -> QoSProfile:
+        # A new one for each topic: rclpy writes a topic's overrides into the profile it is given.
+        return QoSProfile(
+            history=HistoryPolicy.KEEP_LAST,
+            depth=self._depth,
+            reliability=reliability,
+            durability=durability,
+        )
 
     def _subscribe(self, name: str, source: Input) -> Any:
         callback = source.callback
@@ -136,7 +138,7 @@ class Topics:
             source.codec.message_type,
             name,
             handler,
-            self._input_qos,
+            self._qos(self._reliability, self._durability),
             raw=source.codec.serialized,
             event_callbacks=SubscriptionEventCallbacks(
                 incompatible_qos=lambda event: self._incompatible(name, 'publisher offers', event),
@@ -149,7 +151,7 @@ class Topics:
         return self._node.create_publisher(
             message_type,
             name,
-            self._output_qos,
+            self._qos(ReliabilityPolicy.RELIABLE, DurabilityPolicy.VOLATILE),
             event_callbacks=PublisherEventCallbacks(
                 incompatible_qos=lambda event: self._incompatible(
                     name, 'subscription requests', event

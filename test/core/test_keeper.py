@@ -136,10 +136,13 @@ def test_load_goes_back_to_the_file_or_changes_nothing(keep, path):
 def test_reset_moves_the_file_away_and_saves_the_start(keep, path):
     keeper, calibrator = keep(2)
     keeper.save()
+    calibrator.update(0.5, 1)
     sentence = keeper.reset(calibrator.reset)
-    (before,) = path.parent.glob('*.before-reset-*')
+    before, its_bak = sorted(path.parent.glob('*.before-reset-*'))
     assert sentence == f'learning starts anew; the state before it is {before}'
-    assert (updates_in(before), updates_in(path)) == (2, 0)
+    # With what was learned since the last save; and no .bak is left to bring it back.
+    assert (updates_in(before), updates_in(its_bak), updates_in(path)) == (3, 2, 0)
+    assert not keeper.file.backup.exists()
 
 
 def test_reset_that_cannot_move_the_file_forgets_nothing(keep, monkeypatch):

@@ -183,5 +183,4 @@ def test_reset_sets_the_file_aside(path):
     assert kept.name.startswith(f'{path.name}.before-reset-')
     assert kept.read_bytes() == content
     assert not path.exists()
-    assert file.set_aside_for_reset() is None
     assert file.save(document(2)) is True

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A ROS domain a test, or a module where its tests do not disturb each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from .harness import World
+
+# By default a participant that missed another one's first announcements waits three seconds.
+DISCOVERY = """\
+<?xml version="1.0" encoding="UTF-8"?>
+<dds xmlns="http://www.eprosima.com">
+  <profiles>
+    <participant profile_name="quick_discovery" is_default_profile="true">
+      <rtps>
+        <builtin>
+          <discovery_config>
+            <leaseAnnouncement><sec>0</sec><nanosec>100000000</nanosec></leaseAnnouncement>
+          </discovery_config>
+        </builtin>
+      </rtps>
+    </participant>
+  </profiles>
+</dds>
+"""
+
+
+@pytest.fixture(scope='session', autouse=True)
+def _local_and_quick_discovery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    profiles = tmp_path_factory.mktemp('fastdds') / 'profiles.xml'
+    profiles.write_text(DISCOVERY)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
+        patch.setenv('FASTDDS_DEFAULT_PROFILES_FILE', str(profiles))
+        # Its name up to Jazzy.
+        patch.setenv('FASTRTPS_DEFAULT_PROFILES_FILE', str(profiles))
+        yield
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    """Domain, client and node processes of one test."""
+    with World(tmp_path) as one:
+        yield one
+
+
+@pytest.fixture(scope='module')
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """Domain, client and node processes of a module's tests."""
+    with World(tmp_path_factory.mktemp('shared')) as one:
+        yield one

@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The node among others: names, QoS, types, diagnostics, figures and time."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import pytest
+from diagnostic_msgs.msg import DiagnosticStatus
+from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
+from rosgraph_msgs.msg import Clock
+from std_msgs.msg import Float64, String
+
+from calib_node.core import metrics
+from calib_node.ros.topics import NAMES
+
+from .harness import SECOND, World, pipeline
+
+OK, WARN, STALE = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.STALE
+
+
+# Names
+
+
+def test_every_topic_can_be_remapped_and_put_into_a_namespace(world: World):
+    client = world.client(
+        namespace='/r1',
+        name='front',
+        raw='/detector/door',
+        labels='truth/door',
+        calibrated='door/honest',
+    )
+    node = world.start(
+        {'ece.period': 0.02},
+        '-r',
+        '__node:=front',
+        namespace='/r1',
+        remaps={
+            'raw_probabilities': '/detector/door',
+            'labels': 'truth/door',
+            'calibrated_probabilities': 'door/honest',
+            'ece': 'door/ece',
+            'raw_ece': 'door/raw_ece',
+        },
+    )
+    ready = node.said('ready:')
+    for name, resolved in {
+        'raw_probabilities': '/detector/door',
+        'labels': '/r1/truth/door',
+        'calibrated_probabilities': '/r1/door/honest',
+        'ece': '/r1/door/ece',
+        'raw_ece': '/r1/door/raw_ece',
+    }.items():
+        assert f'{name} is {resolved}' in ready
+    heard: list[Float64] = []
+    client.node.create_subscription(Float64, 'door/ece', heard.append, 10)
+    client.connect()
+    assert client.teach(SECOND, 0.9, 1) == pipeline().calibrator.predict(0.9)
+    client.spin_until(lambda: heard and client.reliability, 'figures')
+    assert client.status.hardware_id == '/r1/front'
+    assert client.trigger('save_state').success
+
+
+def test_the_graph_shows_what_the_documentation_says(world: World):
+    client = world.client()
+    world.start()
+    client.spin_until(lambda: client.statuses, 'diagnostics')
+    types = {
+        '/raw_probabilities': 'std_msgs/msg/Float64MultiArray',
+        '/labels': 'std_msgs/msg/Float64MultiArray',
+        '/calibrated_probabilities': 'std_msgs/msg/Float64MultiArray',
+        '/ece': 'std_msgs/msg/Float64',
+        '/raw_ece': 'std_msgs/msg/Float64',
+        '/calib_node/reliability': 'std_msgs/msg/Float64MultiArray',
+        '/diagnostics': 'diagnostic_msgs/msg/DiagnosticArray',
+    }
+    inputs = ('/raw_probabilities', '/labels')
+    for topic, kind in types.items():
+        endpoint = client.endpoint(topic)
+        qos = endpoint.qos_profile
+        assert endpoint.topic_type == kind
+        assert qos.durability == DurabilityPolicy.VOLATILE
+        if topic in inputs:
+            assert qos.reliability == ReliabilityPolicy.BEST_EFFORT, topic
+        else:
+            assert qos.reliability == ReliabilityPolicy.RELIABLE, topic
+    services = dict(client.node.get_service_names_and_types_by_node('calib_node', '/'))
+    for service in ('save_state', 'load_state', 'reset'):
+        assert services[f'/calib_node/{service}'] == ['std_srvs/srv/Trigger']
+
+
+@pytest.mark.parametrize(
+    ('remaps', 'namespace'),
+    [
+        ({'calibrated_probabilities': 'raw_probabilities'}, ''),
+        ({'raw_probabilities': 'x', 'calibrated_probabilities': '/r1/x'}, '/r1'),
+        ({'labels': 'raw_probabilities'}, ''),
+        ({'labels': 'calibrated_probabilities'}, ''),
+        ({'raw_probabilities': 'calib_node/reliability'}, ''),
+        ({'labels': '/diagnostics'}, '/r1'),
+        ({'raw_ece': 'ece'}, ''),
+        ({'ece': 'calibrated_probabilities'}, ''),
+    ],
+)
+def test_two_names_for_one_topic_end_the_start(world: World, remaps, namespace):
+    sentence = world.refused(remaps=remaps, namespace=namespace)
+    assert 'remap one of them' in sentence
+    assert sum(name in sentence for name in NAMES) >= 2
+
+
+def test_the_node_is_ready_soon(world: World):
+    # A second beyond the import of rclpy, and as much again for a busy machine.
+    started = time.monotonic()
+    world.start()
+    assert time.monotonic() - started < 4.0
+
+
+# Others that do not fit
+
+
+def test_a_best_effort_publisher_for_a_reliable_input_is_reported(world: World):
+    client = world.client(reliable=False)
+    node = world.start({'qos.reliability': 'reliable'})
+    for topic in ('/raw_probabilities', '/labels'):
+        node.wait_for('WARN', f'{topic}: a publisher offers a reliability that is incompatible')
+    client.wait_for_status(
+        WARN, '/raw_probabilities: client publishes', 'best_effort offered, reliable requested'
+    )
+
+
+def test_a_volatile_publisher_for_a_transient_local_input_is_reported(world: World):
+    client = world.client()
+    node = world.start({'qos.durability': 'transient_local'})
+    node.wait_for('WARN', 'a publisher offers a durability that is incompatible')
+    client.wait_for_status(WARN, 'volatile offered, transient_local requested')
+
+
+def test_a_publisher_of_another_type_is_reported_while_it_is_there(world: World):
+    _, client = world.connected()
+    stranger = world.stranger()
+    publisher = stranger.create_publisher(String, 'labels', 10)
+    client.wait_for_status(
+        WARN, '/labels: stranger publishes std_msgs/msg/String, not std_msgs/msg/Float64MultiArray'
+    )
+    stranger.destroy_publisher(publisher)
+    client.wait_for_status(OK)
+
+
+def test_a_subscriber_of_another_type_is_reported(world: World):
+    _, client = world.connected()
+    world.stranger().create_subscription(String, 'calibrated_probabilities', print, 10)
+    client.wait_for_status(
+        WARN, '/calibrated_probabilities: stranger subscribes to std_msgs/msg/String'
+    )
+
+
+def test_several_publishers_share_a_calibrator_and_are_counted(world: World):
+    _, client = world.connected()
+    assert client.figures()['publishers on raw_probabilities'] == '1'
+    other = world.client()
+    other.connect()
+    client.wait_for_figure('publishers on raw_probabilities', 2)
+    client.teach(SECOND, 0.9, 0)
+    core = pipeline().calibrator
+    core.update(0.9, 0)
+    other.spin_until(lambda: other.calibrated, 'output for the other publisher')
+    assert other.ask(2 * SECOND, 0.9) == core.predict(0.9)
+
+
+# Diagnostics
+
+
+def test_the_status_follows_the_conventions(world: World):
+    _, client = world.connected()
+    client.teach(SECOND, 0.9, 1)
+    status = client.wait_for_status(OK, 'calibrating')
+    assert status.name == 'calib_node: calibration'
+    assert status.hardware_id == '/calib_node'
+    assert all(isinstance(pair.value, str) and pair.key for pair in status.values)
+    assert len(client.figures()) == len(status.values)
+    header = client.statuses[-1][0].header
+    assert abs(header.stamp.sec - time.time()) < 60
+    figures = client.figures()
+    assert figures['method'] == 'ops'
+    assert figures['topic labels'] == '/labels'
+    assert figures['state file'] == str(world.state_path())
+
+
+def test_stale_without_predictions_and_ok_with_them(world: World):
+    client = world.client()
+    world.start({'diagnostics.stale_after': 0.3})
+    client.wait_for_status(STALE, 'no prediction on /raw_probabilities')
+    client.connect()
+    client.ask(SECOND, 0.5)
+    client.wait_for_status(OK)
+    client.wait_for_status(STALE)
+
+
+def test_warn_from_min_samples_on_when_badly_calibrated(world: World):
+    client = world.connected({'ece.min_samples': 20, 'ece.warn': 0.3, 'learning': False})[1]
+    for i in range(1, 20):
+        client.teach(i * SECOND, 0.9, 0)
+    assert client.next_status().level == OK
+    client.teach(20 * SECOND, 0.9, 0)
+    client.wait_for_status(WARN, 'ECE 0.900 is above ece.warn 0.3')
+
+
+def test_ok_when_well_calibrated(world: World):
+    client = world.connected({'ece.min_samples': 10, 'learning': False})[1]
+    for i in range(1, 21):
+        client.teach(i * SECOND, 0.9, 0 if i % 10 == 0 else 1)
+    assert client.next_status().level == OK
+    assert client.figures()['ECE'] == '0.000000'
+
+
+@pytest.mark.parametrize(('offset', 'side'), [(1, 'after'), (-1, 'before')])
+def test_labels_that_never_match_are_reported_with_their_distance(world: World, offset, side):
+    _, client = world.connected()
+    # Predictions every four seconds, labels a second off.
+    for i in range(5, 20):
+        client.ask(4 * i * SECOND, 0.5)
+        if i < 18:
+            client.label((4 * i + offset) * SECOND, 1)
+    client.wait_for_status(WARN, 'none matched', f'1.000 s {side} the nearest prediction')
+    assert client.figure('updates') == 0
+
+
+def test_time_is_that_of_the_simulation_where_there_is_one(world: World):
+    client = world.client()
+    world.start({'use_sim_time': True})
+    clock = client.node.create_publisher(Clock, '/clock', 10)
+    tick = Clock()
+    tick.clock.sec = 1000
+
+    def simulated() -> bool:
+        clock.publish(tick)
+        return any(array.header.stamp.sec == 1000 for array, _ in client.statuses)
+
+    client.spin_until(simulated, 'stamp in simulated time')
+    # Diagnostics go on while simulated time stands still.
+    client.next_status()
+    stamp = client.statuses[-1][0].header.stamp
+    assert (stamp.sec, stamp.nanosec) == (1000, 0)
+
+
+# Figures
+
+
+def test_figures_are_those_of_the_core_and_come_with_the_first_match(world: World):
+    client = world.connected({'ece.period': 0.02, 'ece.bins': 4})[1]
+    client.ask(SECOND, 0.9)
+    client.next_status()
+    assert not client.ece
+    assert not client.raw_ece
+    assert not client.reliability
+    assert client.figures()['ECE'] == 'no match yet'
+    samples = [(0.9, 0), (0.8, 1), (0.85, 0), (0.1, 1), (0.2, 0), (0.55, 1), (1.0, 0)]
+    published = [client.teach((i + 2) * SECOND, *sample) for i, sample in enumerate(samples)]
+    raw, labels = zip(*samples, strict=True)
+    client.ece.clear()
+    client.raw_ece.clear()
+    client.reliability.clear()
+    client.spin_until(lambda: len(client.reliability) > 1, 'figures after the last match')
+    assert client.raw_ece[-1] == pytest.approx(metrics.ece(raw, labels, bins=4), abs=1e-12)
+    assert client.ece[-1] == pytest.approx(metrics.ece(published, labels, bins=4), abs=1e-12)
+
+    message = client.reliability[-1]
+    assert [dim.size for dim in message.layout.dim] == [2, 4, 3]
+    assert [dim.stride for dim in message.layout.dim] == [24, 12, 3]
+    assert [dim.label for dim in message.layout.dim] == [
+        'raw,calibrated',
+        'bin',
+        'count,mean_probability,frequency',
+    ]
+    expected = []
+    for p in (raw, published):
+        diagram = metrics.reliability(p, labels, bins=4)
+        for row in zip(diagram.count, diagram.mean, diagram.frequency, strict=True):
+            expected += row
+    assert list(message.data) == pytest.approx(expected, abs=1e-12, nan_ok=True)
+
+    figures = client.figures()
+    assert float(figures['ECE']) == pytest.approx(client.ece[-1], abs=1e-6)
+    assert float(figures['raw ECE']) == pytest.approx(client.raw_ece[-1], abs=1e-6)
+    assert float(figures['raw Brier score']) == pytest.approx(metrics.brier(raw, labels), abs=1e-6)
+    assert float(figures['log-loss (clip 0.001)']) == pytest.approx(
+        metrics.log_loss(published, labels), abs=1e-6
+    )
+    assert not any(math.isnan(value) for value in client.ece)
+
+
+def test_two_nodes_do_not_disturb_each_other(world: World):
+    clients = {name: world.client(namespace=name) for name in ('/a', '/b')}
+    for name in clients:
+        world.start(namespace=name)
+    for client in clients.values():
+        client.connect()
+    clients['/a'].teach(SECOND, 0.9, 0)
+    core = pipeline().calibrator
+    assert clients['/b'].ask(SECOND, 0.9) == core.predict(0.9)
+    core.update(0.9, 0)
+    assert clients['/a'].ask(2 * SECOND, 0.9) == core.predict(0.9)
