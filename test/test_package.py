@@ -55,7 +55,13 @@ def test_pip_installs_package_and_share_files(source: Path, tmp_path: Path):
     if not {'bdist_wheel'} & {entry.name for entry in entry_points(group='distutils.commands')}:
         pytest.skip('this setuptools builds no wheels and the package wheel is not installed')
     prefix = tmp_path / 'prefix'
-    options = ('--quiet', '--no-deps', '--no-build-isolation', '--no-warn-script-location')
+    options = (
+        '--quiet',
+        '--ignore-installed',
+        '--no-deps',
+        '--no-build-isolation',
+        '--no-warn-script-location',
+    )
     run(sys.executable, '-m', 'pip', 'install', *options, '--prefix', str(prefix), '.', cwd=source)
     assert missing(prefix) == []
     assert (prefix / 'bin' / 'calib_node').exists()

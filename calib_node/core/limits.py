@@ -103,3 +103,20 @@ def check_number(name: str, value: object, limits: Interval) -> float:
     if number not in limits:
         raise ValueError(f'{name} must be {limits}, not {brief(value)}')
     return number
+
+
+def check_names(method: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Raise a ValueError for the first given name that is not among the known ones."""
+    for name in given:
+        if name not in known:
+            raise ValueError(f'{method} has no parameter {name!r}{nearest_name(name, known)}')
+
+
+def bad_probability(p: float) -> ValueError:
+    """Return the error for a probability outside [0, 1]."""
+    return ValueError(f'a probability must be within [0, 1], not {p!r}')
+
+
+def bad_label(y: object) -> ValueError:
+    """Return the error for a label that is neither 0 nor 1."""
+    return ValueError(f'a label must be 0 or 1, not {y!r}')

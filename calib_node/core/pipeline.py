@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from calib_node.core.calibrators.base import Calibrator
 from calib_node.core.matching import Matcher, reconfigure
 from calib_node.core.metrics.rolling import RollingReliability
-from calib_node.core.samples import NO_OPINION, Issued, Label, Match, Prediction, Refused
+from calib_node.core.samples import PLACEHOLDER, Issued, Label, Match, Prediction, Refused
 
 OVERSHOOT = 1e-6
 """A probability this far outside [0, 1] is taken as rounding and clamped."""
@@ -86,7 +86,8 @@ class Pipeline:
         Raises
         ------
         Refused
-            If the probability is not a number within [0, 1]; it is counted and leaves no trace.
+            If the probability is not a number within [0, 1]; it is counted, and nothing is
+            learned from it.
         """
         counts = self.counts
         counts.predictions += 1
@@ -94,12 +95,10 @@ class Pipeline:
         stamp = prediction.stamp
         if raw is None:
             counts.no_opinion += 1
-            # Its label must find it, or it would go to a neighbour.
-            if stamp:
-                self._learn(self.matcher.add_prediction(stamp, NO_OPINION))
+            self._keep_place(stamp)
             return prediction
         if not 0.0 <= raw <= 1.0:
-            raw = self._clamped(raw)
+            raw = self._clamped(raw, stamp)
         published, ticket = self.calibrator.issue(raw)
         if stamp:
             pairs = self.matcher.add_prediction(stamp, Issued(raw, published, ticket))
@@ -163,14 +162,20 @@ class Pipeline:
         self.raw.clear()
         self.calibrated.clear()
 
-    def _clamped(self, raw: float) -> float:
+    def _clamped(self, raw: float, stamp: int) -> float:
         if -OVERSHOOT <= raw < 0.0:
             return 0.0
         if 1.0 < raw <= 1.0 + OVERSHOOT:
             return 1.0
         reason = 'not_finite' if raw - raw != 0.0 else 'out_of_range'
         self.refuse(reason)
+        self._keep_place(stamp)
         raise Refused(reason, raw)
+
+    def _keep_place(self, stamp: int) -> None:
+        """Let the label of a prediction that teaches nothing find it, not a neighbour."""
+        if stamp:
+            self._learn(self.matcher.add_prediction(stamp, PLACEHOLDER))
 
     def _learn(self, pairs: list[tuple[Issued, int]]) -> list[Match]:
         matches = []

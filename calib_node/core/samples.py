@@ -48,7 +48,7 @@ class Issued:
     Attributes
     ----------
     raw : float or None
-        The probability that came in; None when the model had no opinion.
+        The probability that came in; None when its label is to teach nothing.
     published : float
         The calibrated probability that went out, which is what gets scored.
     ticket : object
@@ -60,7 +60,8 @@ class Issued:
     ticket: Any
 
 
-NO_OPINION = Issued(None, 0.5, None)
+PLACEHOLDER = Issued(None, 0.5, None)
+"""Keeps the place of a prediction that teaches nothing, so that its label finds it."""
 
 
 @dataclass(frozen=True, slots=True)

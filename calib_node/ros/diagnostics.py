@@ -60,7 +60,7 @@ def judge(health: Health, pipeline: Pipeline, ece_warn: float, min_samples: int)
 def _how_far(pipeline: Pipeline) -> str:
     miss = pipeline.matcher.miss
     if miss is None:
-        return '; no prediction is near'
+        return '; their predictions have expired or never came (see match.horizon)'
     side = 'after' if miss > 0 else 'before'
     return (
         f'; the last one is {abs(miss) / 1e9:.3f} s {side} the nearest prediction '

@@ -37,6 +37,7 @@ class Oracle:
     now: int | None = None
     far_ahead: Kept | None = None
     predictions: list[Kept] = field(default_factory=list)
+    last_dropped: int | None = None
     labels: list[Waiting] = field(default_factory=list)
     matches: list[tuple[Any, Any]] = field(default_factory=list)
     matched: int = 0
@@ -117,11 +118,18 @@ class Oracle:
     def _bound_predictions(self) -> None:
         if self.now is None:
             return
-        self._drop([kept for kept in self.predictions if kept.stamp < self.now - self.horizon])
+        old = {kept.stamp for kept in self.predictions if kept.stamp < self.now - self.horizon}
+        for stamp in sorted(old):
+            self._drop(self._at(stamp))
+            self.last_dropped = stamp
         while self._too_many():
             oldest = min(kept.stamp for kept in self.predictions)
             free = self._open(oldest)
-            self._drop(free[:1] if len(free) > 1 else self._at(oldest))
+            if len(free) > 1:
+                self._drop(free[:1])
+            else:
+                self._drop(self._at(oldest))
+                self.last_dropped = oldest
 
     def _too_many(self) -> bool:
         stamps = {kept.stamp for kept in self.predictions}
@@ -155,7 +163,14 @@ class Oracle:
                 for kept in self.predictions
                 if abs(kept.stamp - label.stamp) <= self.tolerance
             ]
-            if distances:
+            gone = self.last_dropped
+            if gone is not None and abs(gone - label.stamp) <= self.tolerance:
+                distances.append((abs(gone - label.stamp), gone))
+            if distances and min(distances)[1] == gone and not self._at(gone):
+                # What it belongs to has been dropped.
+                self.labels.remove(label)
+                self.unmatched += 1
+            elif distances:
                 self._give(label, min(distances)[1])
 
     def _give(self, label: Waiting, stamp: int) -> None:
@@ -178,6 +193,7 @@ class Oracle:
     def _drop_all(self) -> None:
         self.unmatched += sum(not label.used for label in self.labels)
         self._drop(self.predictions)
+        self.last_dropped = None
         self.labels = []
 
     def _drop(self, gone: list[Kept]) -> None:

@@ -116,3 +116,15 @@ def test_miss_of_a_label_that_only_a_flush_decides():
     feed(matcher, 'p100 l5000')
     flush(matcher)
     assert matcher.miss == 4900
+
+
+@pytest.mark.parametrize(
+    'changed', [{'horizon': 100, 'max_disorder': 50}, {'capacity': 5}], ids=['horizon', 'capacity']
+)
+def test_label_of_a_prediction_that_was_dropped_never_goes_to_a_neighbour(changed):
+    matcher = make(**changed)
+    feed(matcher, ' '.join(f'p{stamp}' for stamp in range(10, 130, 10)))
+    gone = 120 - 110 if 'horizon' in changed else 70
+    assert feed(matcher, f'l{gone}') == []
+    assert (matcher.counts.unmatched, matcher.miss) == (1, None)
+    assert feed(matcher, f'l{gone + 10}') == [f'p{gone + 10} l{gone + 10}']

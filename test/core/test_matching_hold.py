@@ -65,6 +65,13 @@ def test_label_that_no_other_follows_within_a_horizon_still_held():
     assert matches + flush(matcher) == ['p500 l0', 'p900 l0']
 
 
+def test_prediction_at_the_horizon_takes_the_label_that_held():
+    matcher = make(policy='hold')
+    assert feed(matcher, 'l0 p50 p1040') == []
+    assert feed(matcher, 'p1051') == ['p50 l0']
+    assert matcher.counts.expired == 0
+
+
 def test_label_that_can_hold_for_nothing_more_is_dropped():
     matcher = make(policy='hold')
     feed(matcher, 'l0 p1100')

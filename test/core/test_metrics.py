@@ -171,3 +171,18 @@ def test_an_outlier_leaves_nothing_behind():
     for p in [1.0, *[1e-15 + 1e-17] * 10]:
         rolling.add(p, 0)
     assert rolling.ece() == pytest.approx(1.01e-15, abs=2e-18)
+
+
+@pytest.mark.parametrize(
+    ('p', 'y', 'sentence'),
+    [
+        (-0.5, 1, r'within \[0, 1\], not -0.5'),
+        (float('nan'), 1, 'not nan'),
+        (0.5, 2, '0 or 1, not 2'),
+    ],
+)
+def test_bad_sample_does_not_get_into_the_window(p, y, sentence):
+    rolling = RollingReliability()
+    with pytest.raises(ValueError, match=sentence):
+        rolling.add(p, y)
+    assert rolling.count == 0

@@ -83,6 +83,17 @@ def test_no_opinion_passes_through_and_its_label_teaches_nothing():
     assert (pipeline.counts.learned, pipeline.counts.no_opinion, pipeline.raw.count) == (0, 1, 0)
 
 
+def test_label_of_a_refused_prediction_teaches_nothing_and_goes_to_no_neighbour():
+    pipeline = make()
+    predict(pipeline, 1000 * MS, 0.8)
+    with pytest.raises(Refused):
+        pipeline.predict(Prediction(1010 * MS, math.nan))
+    predict(pipeline, 1020 * MS, 0.8)
+    assert pipeline.label(Label(1010 * MS, 1.0)) == []
+    assert pipeline.matcher.pending_predictions == 2
+    assert pipeline.calibrator.updates == 0
+
+
 def test_prediction_without_a_stamp_is_calibrated_but_never_learned():
     pipeline = make()
     learn(pipeline, MS, 0.8, 0)

@@ -236,8 +236,16 @@ def test_unknown_parameter_is_refused_and_nothing_changes():
     with pytest.raises(ValueError, match="ops has no parameter 'gama'"):
         calibrator.configure(rho=50.0, gama=0.2)
     assert calibrator.state() == before
-    with pytest.raises((TypeError, ValueError), match='gama'):
+    with pytest.raises(ValueError, match="ops has no parameter 'gama', did you mean 'gamma'"):
         create('ops', gama=0.2)
+
+
+def test_only_a_smaller_radius_projects():
+    calibrator = create('ops', radius=0.5)
+    calibrator.configure(gamma=0.2)
+    assert calibrator.a == 1.0
+    calibrator.configure(radius=0.4)
+    assert calibrator.a == pytest.approx(0.4, rel=1e-15)
 
 
 def test_unknown_method_is_refused_with_the_nearest_name():

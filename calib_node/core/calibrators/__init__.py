@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any
 
 from calib_node.core.calibrators.base import Calibrator, StateError
 from calib_node.core.calibrators.newton import UpdateNotFinite
 from calib_node.core.calibrators.platt import OnlinePlattScaling
-from calib_node.core.limits import nearest_name
+from calib_node.core.limits import check_names, nearest_name
 
 CALIBRATORS: dict[str, type[Any]] = {
     'ops': OnlinePlattScaling,
@@ -51,5 +52,7 @@ def create(name: str, **parameters: float) -> Calibrator:
         hint = nearest_name(name, CALIBRATORS)
         known = ', '.join(CALIBRATORS)
         raise ValueError(f'there is no method {name!r}{hint} (methods: {known})')
-    calibrator: Calibrator = CALIBRATORS[name](**parameters)
+    method = CALIBRATORS[name]
+    check_names(name, parameters, signature(method).parameters)
+    calibrator: Calibrator = method(**parameters)
     return calibrator

@@ -61,13 +61,3 @@ class Calibrator(Protocol):
         StateError
             If it is not a sound state of this method; nothing has changed then.
         """
-
-
-def bad_probability(p: float) -> ValueError:
-    """Return the error for a probability outside [0, 1]."""
-    return ValueError(f'a probability must be within [0, 1], not {p!r}')
-
-
-def bad_label(y: object) -> ValueError:
-    """Return the error for a label that is neither 0 nor 1."""
-    return ValueError(f'a label must be 0 or 1, not {y!r}')

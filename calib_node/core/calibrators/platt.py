@@ -3,17 +3,25 @@
 
 from __future__ import annotations
 
-from math import exp, hypot, isfinite, log
+from math import exp, hypot, inf, isfinite, log
 from typing import Any, ClassVar
 
-from calib_node.core.calibrators.base import StateError, bad_label, bad_probability
+from calib_node.core.calibrators.base import StateError
 from calib_node.core.calibrators.newton import (
     Newton2,
     is_positive_definite,
     newton_step,
     project,
 )
-from calib_node.core.limits import CALIBRATOR_LIMITS, as_float, brief, check_number
+from calib_node.core.limits import (
+    CALIBRATOR_LIMITS,
+    as_float,
+    bad_label,
+    bad_probability,
+    brief,
+    check_names,
+    check_number,
+)
 
 # exp overflows a double just above this.
 LARGEST_EXPONENT = 709.0
@@ -150,11 +158,11 @@ class OnlinePlattScaling:
         A new `rho` adds ``(new - old) I`` to `A`, which gives the `A` it would have had for the
         same gradients; a smaller `radius` projects (a, b) at once.
         """
-        unknown = sorted(set(parameters) - set(CALIBRATOR_LIMITS))
-        if unknown:
-            raise ValueError(f'{self.name} has no parameter {unknown[0]!r}')
+        check_names(self.name, parameters, CALIBRATOR_LIMITS)
         gamma, rho, radius, clip, forgetting = _checked({**self.parameters(), **parameters})
-        self._state = _adapted(self._state, rho - self._rho, radius)
+        self._state = _adapted(
+            self._state, rho - self._rho, radius if radius < self._radius else inf
+        )
         self._gamma, self._rho, self._radius, self._forgetting = gamma, rho, radius, forgetting
         self._low, self._high = clip, 1.0 - clip
 

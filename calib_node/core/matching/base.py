@@ -42,11 +42,19 @@ class PredictionsByStamp(Generic[P]):
 
     Stamps come nearly in order, so that a sorted list which grows at its end and forgets at its
     head costs O(1) for most. A stamp may stay after all its predictions are taken.
+
+    Attributes
+    ----------
+    waiting : dict of int to list
+        The predictions without a label, by stamp.
+    pending : int
+        How many they are.
     """
 
     def __init__(self) -> None:
         self.waiting: dict[int, list[P]] = {}
         self.pending = 0
+        self._last_dropped: int | None = None
         self._stamps: list[int] = []
         self._head = 0
 
@@ -66,14 +74,15 @@ class PredictionsByStamp(Generic[P]):
         return queue
 
     def nearest(self, stamp: int) -> int | None:
-        """Return the stamp nearest to `stamp`, the earlier one of two."""
+        """Return the stamp nearest to `stamp`, the earlier one of two.
+
+        The last stamp that was dropped counts too, though `waiting` has it no longer: what
+        belongs to it must not go to a neighbour.
+        """
         stamps, head = self._stamps, self._head
         i = bisect_left(stamps, stamp, head)
-        if i == len(stamps):
-            return stamps[-1] if i > head else None
-        if i > head and stamp - stamps[i - 1] <= stamps[i] - stamp:
-            return stamps[i - 1]
-        return stamps[i]
+        near = [s for s in (self._last_dropped, *stamps[max(i - 1, head) : i + 1]) if s is not None]
+        return min(near, key=lambda s: (abs(s - stamp), s), default=None)
 
     def take(self, low: int, high: int | None) -> list[tuple[int, P]]:
         """Remove and return the predictions from `low` on and before `high` (None: to the end)."""
@@ -97,6 +106,7 @@ class PredictionsByStamp(Generic[P]):
                 del queue[0]
                 self.pending -= 1
             else:
+                self._last_dropped = stamps[head]
                 del self.waiting[stamps[head]]
                 self.pending -= len(queue)
                 head += 1
@@ -117,7 +127,8 @@ class Matcher(ABC, Generic[P, L]):
     Parameters
     ----------
     tolerance, horizon, max_disorder : int
-        Nanoseconds. Predictions older than event time less the horizon expire.
+        Nanoseconds. Predictions older than event time less the horizon expire. A disorder beyond
+        the horizon is cut to it.
     capacity : int
         Predictions kept, and labels kept.
     """
@@ -209,7 +220,7 @@ class Matcher(ABC, Generic[P, L]):
         self._set(tolerance, horizon, max_disorder, capacity)
         matches: list[tuple[P, L]] = []
         if self._now is not None:
-            self._expire(self._now)
+            self._expire(self._now, matches)
             self._decide_again(self._now, matches)
         self._bound_labels()
         return matches
@@ -219,7 +230,8 @@ class Matcher(ABC, Generic[P, L]):
         self._miss = None
         matches.append((prediction, label))
 
-    def _expire(self, now: int) -> None:
+    def _expire(self, now: int, matches: list[tuple[P, L]]) -> None:
+        """Drop the predictions beyond the horizon or the capacity; `matches` is for subclasses."""
         self.counts.expired += self._predictions.expire(now - self._horizon, self._capacity)
 
     def _drop_all(self) -> None:

@@ -65,15 +65,25 @@ class HoldMatcher(Matcher[P, L]):
         i = bisect_right(self._stamps, stamp)
         if 0 < i < len(self._stamps):
             self._settle(i - 1, matches)
+        self._expire(self._now, matches)
         self._forget(self._now, matches)
-        self._expire(self._now)
 
-    def _settle(self, i: int, matches: list[tuple[P, L]]) -> None:
-        """Pair label `i` with the waiting predictions from its stamp to the next label."""
+    def _expire(self, now: int, matches: list[tuple[P, L]]) -> None:
+        """Let the last label before the horizon have what waits there, then drop the rest."""
+        oldest = now - self._horizon
+        i = bisect_left(self._stamps, oldest) - 1
+        if i >= 0:
+            self._settle(i, matches, oldest)
+        super()._expire(now, matches)
+
+    def _settle(self, i: int, matches: list[tuple[P, L]], before: int | None = None) -> None:
+        """Pair label `i` with the predictions that wait from its stamp to the next label."""
         start = self._stamps[i]
         end = start + self._horizon + 1
         if i + 1 < len(self._stamps):
             end = min(end, self._stamps[i + 1])
+        if before is not None:
+            end = min(end, before)
         for _, prediction in self._predictions.take(start, end):
             self._used[i] = True
             self._pair(prediction, self._labels[i], matches)

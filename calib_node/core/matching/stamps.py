@@ -97,7 +97,7 @@ class StampMatcher(Matcher[P, L]):
         elif self._ahead or self._passed:
             self._ahead.clear()
             self._passed.clear()
-        self._expire(now)
+        self._expire(now, matches)
 
     def _decide_passed(self, now: int, matches: list[tuple[P, L]]) -> None:
         """Decide the labels that event time has passed by the tolerance, in order of stamp."""
@@ -142,7 +142,12 @@ class StampMatcher(Matcher[P, L]):
 
     def _settle(self, nearest: int, labels: list[L], matches: list[tuple[P, L]]) -> None:
         """Pair labels with the predictions of the stamp they were decided for."""
-        queue = self._predictions.waiting[nearest]
+        queue = self._predictions.waiting.get(nearest)
+        if queue is None:
+            # It is there no more.
+            self.counts.unmatched += len(labels)
+            self._miss = None
+            return
         for item in labels:
             if queue:
                 self._predictions.pending -= 1

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import deque
 from math import log
 
+from calib_node.core.limits import bad_label, bad_probability
 from calib_node.core.metrics.scores import LOG_LOSS_CLIP
 
 # Sums are kept as whole numbers of 2**-60. What is added is later taken away exactly, so a window
@@ -57,6 +58,10 @@ class RollingReliability:
 
     def add(self, p: float, y: int) -> None:
         """Take in the probability `p` of a sample and its label `y`, 0 or 1."""
+        if not 0.0 <= p <= 1.0:
+            raise bad_probability(p)
+        if y != 0 and y != 1:
+            raise bad_label(y)
         bins = self.bins
         index = int(p * bins)
         if index >= bins:
