@@ -95,8 +95,10 @@ def main() -> None:
     print(f'{arguments.samples} samples, median of {arguments.rounds} rounds')
     for name, speeds in rates.items():
         print(f'{name:12} {statistics.median(speeds):12,.0f} samples/s')
-    print(f'ops is {statistics.median(ratios):.1f} times dense_armor '
-          f'(each round: {", ".join(f"{ratio:.1f}" for ratio in ratios)})')
+    print(
+        f'ops is {statistics.median(ratios):.1f} times dense_armor '
+        f'(each round: {", ".join(f"{ratio:.1f}" for ratio in ratios)})'
+    )
     print(f'the slopes they end with differ by {difference:.1e}')
 
 

@@ -29,6 +29,7 @@ from tqdm import tqdm
 
 STAMPED = struct.Struct('<4s8xI4x3d')
 HEADER = b'\x00\x01\x00\x00'
+SECOND = 1_000_000_000
 LABEL_DELAY = 100
 TICKS = os.sysconf('SC_CLK_TCK')
 RELAY = str(Path(__file__).with_name('relay.py'))
@@ -58,7 +59,8 @@ class Load(Node):
         self.latencies: list[float] = []
 
     def _answered(self, data: bytes) -> None:
-        stamp = int(STAMPED.unpack(data)[2])
+        _, _, seconds, nanoseconds, _ = STAMPED.unpack(data)
+        stamp = int(seconds) * SECOND + int(nanoseconds)
         sent = self.sent.pop(stamp, None)
         if sent is not None:
             self.latencies.append(time.perf_counter() - sent)
@@ -78,14 +80,16 @@ class Load(Node):
     def run(self, rate: float, seconds: float, first: int) -> None:
         """Send predictions at a rate, each with the label of an earlier one."""
         generator = random.Random(first)
+        interval = int(SECOND / rate)
         start = time.perf_counter()
         for i in range(int(rate * seconds)):
             due = start + i / rate
             while (wait := due - time.perf_counter()) > 0.0:
                 self.executor_.spin_once(timeout_sec=wait)
-            stamp = first + i
-            message = STAMPED.pack(HEADER, 3, stamp, 0.0, generator.random())
-            label = STAMPED.pack(HEADER, 3, stamp - LABEL_DELAY, 0.0, generator.randrange(2))
+            stamp = first + i * interval
+            observed = stamp - LABEL_DELAY * interval
+            message = STAMPED.pack(HEADER, 3, *divmod(stamp, SECOND), generator.random())
+            label = STAMPED.pack(HEADER, 3, *divmod(observed, SECOND), generator.randrange(2))
             self.sent[stamp] = time.perf_counter()
             self.predictions.publish(message)
             self.labels.publish(label)
@@ -99,11 +103,11 @@ def measure(load: Load, command: list[str], rate: float, seconds: float) -> dict
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         load.wait_for_peer()
-        load.run(rate, 1.0, 1_000_000)
+        load.run(rate, 1.0, 1_000_000 * SECOND)
         load.latencies.clear()
         load.sent.clear()
         before = processor_seconds(process)
-        load.run(rate, seconds, 2_000_000)
+        load.run(rate, seconds, 1_000_002 * SECOND)
         used = processor_seconds(process) - before
         lost = len(load.sent)
     finally:

@@ -14,6 +14,10 @@ from calib_node.core.samples import PLACEHOLDER, Issued, Label, Match, Predictio
 OVERSHOOT = 1e-6
 """A probability this far outside [0, 1] is taken as rounding and clamped."""
 
+# Between two messages a processor forgets the code of the last, so that a batch costs little more
+# than one sample; the figures are read far more seldom than samples come.
+SCORED_AT_ONCE = 32
+
 
 @dataclass
 class PipelineCounts:
@@ -74,8 +78,27 @@ class Pipeline:
 
     def set_window(self, bins: int, window: int) -> None:
         """Start the rolling figures anew with other bins or another window."""
-        self.raw = RollingReliability(bins, window)
-        self.calibrated = RollingReliability(bins, window)
+        self._unscored: list[tuple[float, float, int]] = []
+        self._raw = RollingReliability(bins, window)
+        self._calibrated = RollingReliability(bins, window)
+
+    @property
+    def raw(self) -> RollingReliability:
+        """Figures of the probabilities as they came in."""
+        self._score()
+        return self._raw
+
+    @property
+    def calibrated(self) -> RollingReliability:
+        """Figures of the probabilities as they were published."""
+        self._score()
+        return self._calibrated
+
+    def _score(self) -> None:
+        for raw, published, y in self._unscored:
+            self._raw.add(raw, y)
+            self._calibrated.add(published, y)
+        self._unscored.clear()
 
     def predict(self, prediction: Prediction) -> Prediction:
         """Return the calibrated prediction, and learn from labels that came before it.
@@ -101,7 +124,7 @@ class Pipeline:
             raw = self._clamped(raw, stamp)
         published, ticket = self.calibrator.issue(raw)
         if stamp:
-            pairs = self.matcher.add_prediction(stamp, Issued(raw, published, ticket))
+            pairs = self.matcher.add_prediction(stamp, (raw, published, ticket))
             if pairs:
                 self._learn(pairs)
         else:
@@ -159,8 +182,7 @@ class Pipeline:
     def reset(self) -> None:
         """Forget what was learned and start the figures anew; pending predictions stay."""
         self.calibrator.reset()
-        self.raw.clear()
-        self.calibrated.clear()
+        self.set_window(self._raw.bins, self._raw.window)
 
     def _clamped(self, raw: float, stamp: int) -> float:
         if -OVERSHOOT <= raw < 0.0:
@@ -179,21 +201,21 @@ class Pipeline:
 
     def _learn(self, pairs: list[tuple[Issued, int]]) -> list[Match]:
         matches = []
-        for issued, y in pairs:
+        for (raw, published, ticket), y in pairs:
             self.counts.labels_since_match = 0
-            raw = issued.raw
             if raw is None:
                 continue
             if self.learning:
                 try:
-                    self.calibrator.update(raw, y, issued.ticket)
+                    self.calibrator.update(raw, y, ticket)
                     self.counts.learned += 1
                     self.update_error = ''
                 except ArithmeticError as error:
                     # One bad pair must not stop the next.
                     self.counts.failed_updates += 1
                     self.update_error = str(error)
-            self.raw.add(raw, y)
-            self.calibrated.add(issued.published, y)
-            matches.append(Match(raw, issued.published, y))
+            self._unscored.append((raw, published, y))
+            matches.append(Match(raw, published, y))
+        if len(self._unscored) >= SCORED_AT_ONCE:
+            self._score()
         return matches

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What flows through the pipeline: predictions, labels, matches and refusals."""
+"""What flows through the pipeline: predictions, labels, matches and refusals.
+
+None is changed once it is made. They are not frozen because a frozen dataclass takes three times
+as long to make, and four are made a sample.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from typing import Any
 NANOSECONDS = 1_000_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Prediction:
     """A classifier's probability of the positive class.
 
@@ -25,7 +29,7 @@ class Prediction:
     probability: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Label:
     """The ground truth of one observation.
 
@@ -41,30 +45,18 @@ class Label:
     value: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Issued:
-    """A prediction that waits for its label.
+Issued = tuple[float | None, float, Any]
+"""A prediction that waits for its label: raw, published, ticket.
 
-    Attributes
-    ----------
-    raw : float or None
-        The probability that came in; None when its label is to teach nothing.
-    published : float
-        The calibrated probability that went out, which is what gets scored.
-    ticket : object
-        What the calibrator made the forecast of; it goes back to the calibrator with the label.
-    """
+The probability that came in (None when its label is to teach nothing), the calibrated one that
+went out, which is what gets scored, and what the calibrator made it of.
+"""
 
-    raw: float | None
-    published: float
-    ticket: Any
-
-
-PLACEHOLDER = Issued(None, 0.5, None)
+PLACEHOLDER: Issued = (None, 0.5, None)
 """Keeps the place of a prediction that teaches nothing, so that its label finds it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Match:
     """A prediction and its label, as learned and scored.
 

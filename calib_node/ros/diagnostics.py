@@ -110,6 +110,7 @@ class Diagnostics:
         self._topics = topics
         self._notes = notes
         self._publisher = node.create_publisher(DiagnosticArray, DIAGNOSTICS, 10)
+        self._pairs: dict[str, KeyValue] = {}
         self._failures_said = 0
         self._predictions_seen = 0
         self._last_prediction = time.monotonic()
@@ -127,13 +128,22 @@ class Diagnostics:
             message=describe(self._pipeline, health),
             hardware_id=name,
             values=[
-                KeyValue(key=key, value=value)
+                self._pair(key, value)
                 for key, value in (*_figures(self._pipeline), *self._surroundings())
             ],
         )
         message = DiagnosticArray(status=[status])
         message.header.stamp = self._node.get_clock().now().to_msg()
         self._publisher.publish(message)
+
+    def _pair(self, key: str, value: str) -> KeyValue:
+        # Message objects are slow to make, and predictions wait meanwhile.
+        pair = self._pairs.get(key)
+        if pair is None:
+            self._pairs[key] = pair = KeyValue(key=key)
+        if pair.value != value:
+            pair.value = value
+        return pair
 
     def _judge_saving(self, health: Health) -> None:
         if self._keeper is None:

@@ -9,6 +9,7 @@ other message type is in `fields`.
 
 from __future__ import annotations
 
+from array import array
 from struct import Struct
 from typing import Any, Protocol
 
@@ -57,8 +58,15 @@ class StampedArray:
         """As in `Codec`; what to encode into is an object where the bytes are of another shape."""
         if len(message) == STAMPED_VALUE.size:
             shape, seconds, nanoseconds, value = STAMPED_VALUE.unpack(message)
-            if shape == KNOWN_SHAPE:
-                return to_stamp(seconds, nanoseconds), value, message
+            if (
+                shape == KNOWN_SHAPE
+                and 0.0 <= seconds < LATEST_SECOND
+                and 0.0 <= nanoseconds < NANOSECONDS
+            ):
+                # As in to_stamp, without the price of a call; what is not whole goes there.
+                whole, rest = int(seconds), int(nanoseconds)
+                if whole == seconds and rest == nanoseconds:
+                    return whole * NANOSECONDS + rest, value, message
         try:
             unpacked = deserialize_message(message, Float64MultiArray)
         except Exception as error:
@@ -110,5 +118,7 @@ def reliability_message(
     for label, size in sizes:
         message.layout.dim.append(MultiArrayDimension(label=label, size=size, stride=stride))
         stride //= size
-    message.data = [float(n) for row in raw.table() + calibrated.table() for n in row]
+    numbers = [float(n) for row in raw.table() + calibrated.table() for n in row]
+    # rclpy checks a list number by number, and an array not.
+    message.data = array('d', numbers)
     return message

@@ -186,7 +186,8 @@ class CalibrationNode(Node):
         if calibrated.count:
             self.topics.ece.publish(Float64(data=calibrated.ece()))
             self.topics.raw_ece.publish(Float64(data=raw.ece()))
-            self.topics.reliability.publish(reliability_message(raw, calibrated))
+            if self.topics.reliability.get_subscription_count():
+                self.topics.reliability.publish(reliability_message(raw, calibrated))
 
     def _autosave(self) -> None:
         if self.keeper is not None:

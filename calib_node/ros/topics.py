@@ -174,7 +174,7 @@ class Topics:
 
     def publishers(self, name: str) -> int:
         """Return how many publishers an input has."""
-        return len(self._node.get_publishers_info_by_topic(self.resolved[name]))
+        return self._node.count_publishers(self.resolved[name])
 
     def warnings(self) -> list[str]:
         """Compare types and QoS with everyone else's; return a sentence for each mismatch.
@@ -182,7 +182,12 @@ class Topics:
         A wrong type has no event, and an event is not taken back when the other one leaves.
         """
         found = []
+        # Where all are matched there is no mismatch, and a look at each would cost far more.
         for name, subscription in self._subscriptions.items():
+            # Humble cannot count them.
+            count_matched = getattr(subscription, 'get_publisher_count', lambda: -1)
+            if count_matched() == self.publishers(name):
+                continue
             for info in self._node.get_publishers_info_by_topic(self.resolved[name]):
                 reason = _mismatch(
                     info, subscription.msg_type, info.qos_profile, subscription.qos_profile
@@ -190,6 +195,10 @@ class Topics:
                 if reason:
                     found.append(f'{self.resolved[name]}: {info.node_name} publishes {reason}')
         for name, publisher in self._publishers.items():
+            if self._node.count_subscribers(self.resolved[name]) == (
+                publisher.get_subscription_count()
+            ):
+                continue
             for info in self._node.get_subscriptions_info_by_topic(self.resolved[name]):
                 reason = _mismatch(
                     info, publisher.msg_type, publisher.qos_profile, info.qos_profile

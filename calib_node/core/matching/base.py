@@ -178,6 +178,11 @@ class Matcher(ABC, Generic[P, L]):
     def add_prediction(self, stamp: int, item: P) -> list[tuple[P, L]]:
         """Take a prediction in; return the matches it completes, in the order they are decided."""
         matches: list[tuple[P, L]] = []
+        now = self._now
+        if now is not None and now < stamp <= now + self._horizon and self._unconfirmed is None:
+            # Nearly all come in order.
+            self._insert(stamp, item, matches)
+            return matches
         if self._unconfirmed is not None:
             held, held_item = self._unconfirmed
             self._unconfirmed = None

@@ -97,7 +97,7 @@ class StampMatcher(Matcher[P, L]):
         elif self._ahead or self._passed:
             self._ahead.clear()
             self._passed.clear()
-        self._expire(now, matches)
+        self.counts.expired += self._predictions.expire(now - self._horizon, self._capacity)
 
     def _decide_passed(self, now: int, matches: list[tuple[P, L]]) -> None:
         """Decide the labels that event time has passed by the tolerance, in order of stamp."""
