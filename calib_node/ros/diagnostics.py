@@ -117,9 +117,13 @@ class Diagnostics:
 
     def publish(self) -> None:
         """Look at everything and publish what there is to say."""
-        health = Health(warnings=self._notes + self._topics.warnings())
+        health = Health()
         self._judge_saving(health)
         self._judge_silence(health)
+        if not self._publisher.get_subscription_count():
+            # Predictions would wait for what nobody hears.
+            return
+        health.warnings += self._notes + self._topics.warnings()
         judge(health, self._pipeline, self._values['ece.warn'], self._values['ece.min_samples'])
         name = self._node.get_fully_qualified_name()
         status = DiagnosticStatus(
