@@ -112,6 +112,7 @@ class Diagnostics:
         self._publisher = node.create_publisher(DiagnosticArray, DIAGNOSTICS, 10)
         self._pairs: dict[str, KeyValue] = {}
         self._failures_said = 0
+        self._ids_recommended = False
         self._predictions_seen = 0
         self._last_prediction = time.monotonic()
 
@@ -120,6 +121,7 @@ class Diagnostics:
         health = Health()
         self._judge_saving(health)
         self._judge_silence(health)
+        self._recommend_ids()
         if not self._publisher.get_subscription_count():
             # Predictions would wait for what nobody hears.
             return
@@ -158,6 +160,14 @@ class Diagnostics:
         if failures > self._failures_said:
             self._failures_said = failures
             self._node.get_logger().error(problem)
+
+    def _recommend_ids(self) -> None:
+        if self._pipeline.matcher.counts.same_stamp and not self._ids_recommended:
+            self._ids_recommended = True
+            self._node.get_logger().warning(
+                'predictions share a stamp, so their labels are told apart by the order in which '
+                'they come; give each object a stamp or a topic of its own, or send an id with it'
+            )
 
     def _judge_silence(self, health: Health) -> None:
         now = time.monotonic()
@@ -225,6 +235,7 @@ def _matching(matcher: Matcher) -> list[tuple[str, str]]:
         ('unmatched labels', str(counts.unmatched)),
         ('duplicate labels', str(counts.duplicate)),
         ('jumps back in time', str(counts.jumps_back)),
+        ('predictions of a stamp already waiting', str(counts.same_stamp)),
         ('pending predictions', str(matcher.pending_predictions)),
         ('pending labels', str(matcher.pending_labels)),
         (

@@ -45,6 +45,7 @@ class Oracle:
     unmatched: int = 0
     duplicate: int = 0
     jumps_back: int = 0
+    same_stamp: int = 0
 
     def __post_init__(self) -> None:
         if self.policy == 'exact':
@@ -106,6 +107,7 @@ class Oracle:
         return len(self.labels)
 
     def _take_in(self, new: Kept) -> None:
+        self.same_stamp += bool(self._open(new.stamp))
         self.predictions.append(new)
         self.now = new.stamp if self.now is None else max(self.now, new.stamp)
         for label in self.labels:

@@ -301,3 +301,11 @@ def test_two_nodes_do_not_disturb_each_other(world: World):
     assert clients['/b'].ask(SECOND, 0.9) == core.predict(0.9)
     core.update(0.9, 0)
     assert clients['/a'].ask(2 * SECOND, 0.9) == core.predict(0.9)
+
+
+def test_predictions_of_one_stamp_are_warned_of_once(world: World):
+    node, client = world.connected()
+    for _ in range(3):
+        client.ask(5 * SECOND, 0.5)
+    client.wait_for_figure('predictions of a stamp already waiting', 2)
+    assert len([line for line in node.lines if 'share a stamp' in line]) == 1

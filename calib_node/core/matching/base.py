@@ -28,6 +28,9 @@ class MatchCounts:
         Labels whose prediction (or, with `hold`, whose stamp) already had one.
     jumps_back : int
         Times that event time went back.
+    same_stamp : int
+        Predictions that came while another one of their stamp waited; their labels are told
+        apart by the order of arrival alone.
     """
 
     matched: int = 0
@@ -35,6 +38,7 @@ class MatchCounts:
     unmatched: int = 0
     duplicate: int = 0
     jumps_back: int = 0
+    same_stamp: int = 0
 
 
 class PredictionsByStamp(Generic[P]):

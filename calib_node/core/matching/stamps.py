@@ -80,6 +80,8 @@ class StampMatcher(Matcher[P, L]):
 
     def _insert(self, stamp: int, item: P, matches: list[tuple[P, L]]) -> None:
         queue = self._predictions.put(stamp, item)
+        if len(queue) > 1:
+            self.counts.same_stamp += 1
         now = self._now
         if now is None or stamp > now:
             self._now = now = stamp
