@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The state file: written so that a power cut never costs what was learned, read with suspicion.
 
-The only module of the core that touches the file system. It calls nothing of ROS.
+The only module of the core that reads or writes files. It calls nothing of ROS.
 """
 
 from __future__ import annotations

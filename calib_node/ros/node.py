@@ -22,7 +22,7 @@ from calib_node.core.keeper import StateKeeper
 from calib_node.core.matching import create_matcher
 from calib_node.core.pipeline import Pipeline
 from calib_node.core.samples import NANOSECONDS, Label, Prediction, Refused
-from calib_node.core.state import StateFile, StateFileInUse
+from calib_node.core.state import StateFile
 from calib_node.core.state_path import resolve_path
 from calib_node.ros import declaration, parameters
 from calib_node.ros.diagnostics import Diagnostics
@@ -34,17 +34,14 @@ REPEAT_AFTER = 10.0
 """Seconds before a message refused for the same reason is logged again."""
 
 
-class CannotStart(Exception):
-    """Why the node does not start, in one sentence for the operator."""
-
-
 class CalibrationNode(Node):
     """Calibrates the predictions of one classifier.
 
     Raises
     ------
-    CannotStart
-        If a parameter, a topic name or the state file does not allow a start.
+    ValueError, StateFileInUse
+        If a parameter, a topic name or the state file does not allow a start; the text is one
+        sentence for the operator.
     """
 
     def __init__(self) -> None:
@@ -54,9 +51,9 @@ class CalibrationNode(Node):
             self.pipeline = self._make_pipeline()
             self.keeper = self._make_keeper()
             self.topics = self._make_topics()
-        except (ValueError, StateFileInUse) as error:
+        except Exception:
             self.destroy_node()
-            raise CannotStart(str(error)) from None
+            raise
         self._publish_calibrated = self.topics.calibrated.publish
         self._said: dict[str, float] = {}
         notes = [declaration.unknown_key(key) for key in others if not self.has_parameter(key)]

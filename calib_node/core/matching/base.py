@@ -88,12 +88,12 @@ class PredictionsByStamp(Generic[P]):
         near = [s for s in (self._last_dropped, *stamps[max(i - 1, head) : i + 1]) if s is not None]
         return min(near, key=lambda s: (abs(s - stamp), s), default=None)
 
-    def take(self, low: int, high: int | None) -> list[tuple[int, P]]:
-        """Remove and return the predictions from `low` on and before `high` (None: to the end)."""
+    def take(self, low: int, high: int) -> list[P]:
+        """Remove and return the predictions from `low` on and before `high`."""
         stamps = self._stamps
         first = bisect_left(stamps, low, self._head)
-        last = len(stamps) if high is None else bisect_left(stamps, high, first)
-        taken = [(s, item) for s in stamps[first:last] for item in self.waiting.pop(s)]
+        last = bisect_left(stamps, high, first)
+        taken = [item for stamp in stamps[first:last] for item in self.waiting.pop(stamp)]
         del stamps[first:last]
         self.pending -= len(taken)
         return taken
@@ -182,11 +182,6 @@ class Matcher(ABC, Generic[P, L]):
     def add_prediction(self, stamp: int, item: P) -> list[tuple[P, L]]:
         """Take a prediction in; return the matches it completes, in the order they are decided."""
         matches: list[tuple[P, L]] = []
-        now = self._now
-        if now is not None and now < stamp <= now + self._horizon and self._unconfirmed is None:
-            # Nearly all come in order.
-            self._insert(stamp, item, matches)
-            return matches
         if self._unconfirmed is not None:
             held, held_item = self._unconfirmed
             self._unconfirmed = None

@@ -84,7 +84,7 @@ class HoldMatcher(Matcher[P, L]):
             end = min(end, self._stamps[i + 1])
         if before is not None:
             end = min(end, before)
-        for _, prediction in self._predictions.take(start, end):
+        for prediction in self._predictions.take(start, end):
             self._used[i] = True
             self._pair(prediction, self._labels[i], matches)
 

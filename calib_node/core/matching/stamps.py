@@ -59,6 +59,7 @@ class StampMatcher(Matcher[P, L]):
         """Take a label in; return its match if it has one by now."""
         queue = self._predictions.waiting.get(stamp)
         if queue:
+            # As in _match, without the price of two calls: most labels come this way.
             self._predictions.pending -= 1
             self.counts.matched += 1
             self._miss = None
@@ -88,9 +89,8 @@ class StampMatcher(Matcher[P, L]):
         if self._labels:
             waiting = self._labels.get(stamp)
             if waiting:
-                self._predictions.pending -= 1
                 self._waiting -= 1
-                self._pair(queue.pop(0), waiting.pop(0), matches)
+                self._match(queue, waiting.pop(0), matches)
                 if not waiting:
                     del self._labels[stamp]
             if stamp < now:
@@ -152,10 +152,14 @@ class StampMatcher(Matcher[P, L]):
             return
         for item in labels:
             if queue:
-                self._predictions.pending -= 1
-                self._pair(queue.pop(0), item, matches)
+                self._match(queue, item, matches)
             else:
                 self.counts.duplicate += 1
+
+    def _match(self, queue: list[P], label: L, matches: list[tuple[P, L]]) -> None:
+        """Give a label the first prediction that waits in the queue of a stamp."""
+        self._predictions.pending -= 1
+        self._pair(queue.pop(0), label, matches)
 
     def _decide_all(self, matches: list[tuple[P, L]]) -> None:
         for stamp in sorted(self._labels):
