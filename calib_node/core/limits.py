@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from reprlib import Repr
+from typing import Any
 
 
 def nearest_name(name: str, known: Iterable[str]) -> str:
@@ -26,6 +27,8 @@ class Interval:
         The ends; either may be infinite.
     low_open, high_open : bool
         Whether the end itself is outside.
+    whole : bool
+        Whether only whole numbers are inside.
 
     Examples
     --------
@@ -42,9 +45,10 @@ class Interval:
     high: float = math.inf
     low_open: bool = False
     high_open: bool = False
+    whole: bool = False
 
     def __contains__(self, value: float) -> bool:
-        if not math.isfinite(value):
+        if not math.isfinite(value) or (self.whole and value != int(value)):
             return False
         above = value > self.low if self.low_open else value >= self.low
         below = value < self.high if self.high_open else value <= self.high
@@ -56,19 +60,34 @@ class Interval:
             ends.append(f'{">" if self.low_open else ">="} {self.low:g}')
         if self.high != math.inf:
             ends.append(f'{"<" if self.high_open else "<="} {self.high:g}')
-        return ' and '.join(ends) or 'a finite number'
+        text = ' and '.join(ends) or 'a finite number'
+        return f'a whole number {text}' if self.whole else text
 
 
 POSITIVE = Interval(0.0, low_open=True)
 
-# Wider than any use, and narrow enough for double precision: the logit of 1 - clip is finite, and
-# the matrix stays positive definite though rounding gnaws at rho.
-CALIBRATOR_LIMITS = {
+Parameter = bool | int | float
+
+# One range a name, whatever the method; None stands for true or false. Wider than any use, and
+# narrow enough for double precision: the logit of 1 - clip is finite, and the matrix stays
+# positive definite though rounding gnaws at rho.
+CALIBRATOR_LIMITS: dict[str, Interval | None] = {
     'gamma': Interval(1e-12, 1e12),
     'rho': Interval(0.01, 1e12),
     'radius': Interval(1e-6, 1e12),
     'clip': Interval(1e-9, 0.5, high_open=True),
     'forgetting': Interval(0.0, 1.0, low_open=True),
+    'bins': Interval(2, 1000, whole=True),
+    'pseudo_count': Interval(0.0, 1e6),
+    'seed': Interval(0, 2**32 - 1, whole=True),
+    'window': Interval(10, 1_000_000, whole=True),
+    'refit_every': Interval(1, 1_000_000, whole=True),
+    'smooth': None,
+    'interpolate': None,
+    'averaging': None,
+    'spring': None,
+    'auto': None,
+    'warmup': Interval(1, 1_000_000, whole=True),
 }
 
 
@@ -92,7 +111,7 @@ def as_float(value: object) -> float:
 
 
 def check_number(name: str, value: object, limits: Interval) -> float:
-    """Return `value` as a float.
+    """Return `value` as a float, or as an int where only whole numbers are allowed.
 
     Raises
     ------
@@ -102,7 +121,27 @@ def check_number(name: str, value: object, limits: Interval) -> float:
     number = as_float(value)
     if number not in limits:
         raise ValueError(f'{name} must be {limits}, not {brief(value)}')
-    return number
+    return int(number) if limits.whole else number
+
+
+def check_parameters(values: Mapping[str, object]) -> dict[str, Any]:
+    """Return a method's parameters, each checked against `CALIBRATOR_LIMITS`.
+
+    Raises
+    ------
+    ValueError
+        For the first one that is not within its range.
+    """
+    checked: dict[str, Any] = {}
+    for name, value in values.items():
+        limits = CALIBRATOR_LIMITS[name]
+        if limits is not None:
+            checked[name] = check_number(name, value, limits)
+        elif isinstance(value, bool):
+            checked[name] = value
+        else:
+            raise ValueError(f'{name} must be true or false, not {brief(value)}')
+    return checked
 
 
 def check_names(method: str, given: Iterable[str], known: Iterable[str]) -> None:

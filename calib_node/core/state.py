@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from calib_node.core.calibrators.base import Calibrator, StateError
+from calib_node.core.calibrators import Calibrator, StateError
 from calib_node.core.limits import brief
 
 FORMAT = 'calib_node/state'

@@ -234,5 +234,5 @@ TABLE = (
 )
 
 BY_NAME = {spec.name: spec for spec in TABLE}
-CALIBRATOR_NAMES = tuple(CALIBRATOR_LIMITS)
+CALIBRATOR_NAMES = ('gamma', 'rho', 'radius', 'clip', 'forgetting')
 MATCH_NAMES = tuple(name for name in BY_NAME if name.startswith('match.'))

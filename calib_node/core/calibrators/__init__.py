@@ -6,18 +6,24 @@ from __future__ import annotations
 from inspect import signature
 from typing import Any
 
-from calib_node.core.calibrators.base import Calibrator, StateError
+from calib_node.core.calibrators.base import Calibrator
+from calib_node.core.calibrators.identity import Identity
 from calib_node.core.calibrators.newton import UpdateNotFinite
 from calib_node.core.calibrators.platt import OnlinePlattScaling
-from calib_node.core.limits import check_names, nearest_name
+from calib_node.core.calibrators.saved import StateError
+from calib_node.core.limits import Parameter, check_names, nearest_name
 
-CALIBRATORS: dict[str, type[Any]] = {
-    'ops': OnlinePlattScaling,
-}
+_CLASSES: tuple[type[Any], ...] = (
+    OnlinePlattScaling,
+    Identity,
+)
+CALIBRATORS: dict[str, type[Any]] = {method.name: method for method in _CLASSES}
+"""The class of each method; the one place that lists them."""
 
 __all__ = [
     'CALIBRATORS',
     'Calibrator',
+    'Identity',
     'OnlinePlattScaling',
     'StateError',
     'UpdateNotFinite',
@@ -25,14 +31,14 @@ __all__ = [
 ]
 
 
-def create(name: str, **parameters: float) -> Calibrator:
+def create(name: str, **parameters: Parameter) -> Calibrator:
     """Make the calibrator called `name`.
 
     Parameters
     ----------
     name : str
         A key of `CALIBRATORS`.
-    **parameters : float
+    **parameters : float, int or bool
         The method's own parameters.
 
     Raises

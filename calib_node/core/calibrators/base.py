@@ -1,35 +1,60 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The protocol that every calibrator follows."""
+"""What every calibrator is."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Protocol
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+from calib_node.core.calibrators import saved
+from calib_node.core.calibrators.saved import StateError
+from calib_node.core.limits import Parameter, brief, check_names, check_parameters
 
 
-class StateError(ValueError):
-    """A saved state that cannot be used; its text says why in one sentence."""
-
-
-class Calibrator(Protocol):
+class Calibrator(ABC):
     """Maps a probability to a calibrated one, and learns from labels that may come late.
 
-    ``issue`` makes a forecast and a ticket, which holds what the forecast was made of. The ticket
+    `issue` makes a forecast and a ticket, which holds what the forecast was made of. The ticket
     comes back with the label, so that a method is judged on the forecast that went out and not
     on one it would make today.
+
+    A method is written as a subclass whose ``__init__`` names its parameters with their defaults,
+    each of them a key of `CALIBRATOR_LIMITS`.
     """
 
     name: ClassVar[str]
+    fixed: ClassVar[frozenset[str]] = frozenset()
+    """Names of the parameters that cannot change once it has begun to learn."""
+
+    _updates = 0
 
     @property
     def updates(self) -> int:
         """Number of labels learned."""
+        return self._updates
 
     def predict(self, p: float) -> float:
-        """Return the calibrated probability of `p` and keep nothing."""
+        """Return the calibrated probability of `p` and keep nothing.
 
+        Raises
+        ------
+        ValueError
+            If `p` is outside [0, 1].
+        """
+        calibrated: float = self.issue(p)[0]
+        return calibrated
+
+    @abstractmethod
     def issue(self, p: float) -> tuple[float, Any]:
-        """Return the calibrated probability of `p` and the ticket for its label."""
+        """Return the calibrated probability of `p` and the ticket for its label.
 
+        Raises
+        ------
+        ValueError
+            If `p` is outside [0, 1].
+        """
+
+    @abstractmethod
     def update(self, p: float, y: int, ticket: Any = None) -> None:
         """Learn that the forecast made of `p` had outcome `y`; no ticket means issued just now.
 
@@ -41,17 +66,41 @@ class Calibrator(Protocol):
             If the update would not be finite; nothing has changed then.
         """
 
+    @abstractmethod
     def reset(self) -> None:
         """Forget everything learned."""
 
-    def parameters(self) -> dict[str, float]:
+    @abstractmethod
+    def parameters(self) -> dict[str, Parameter]:
         """Return the values of the method's parameters by name."""
 
-    def configure(self, **parameters: float) -> None:
-        """Change parameters of the running calibrator: all of them, or on an error none."""
+    def configure(self, **parameters: Parameter) -> None:
+        """Change parameters of the running calibrator: all of them, or on an error none.
+
+        Raises
+        ------
+        ValueError
+            If there is no such parameter, it cannot change now, or it is outside its range.
+        """
+        now = self.parameters()
+        check_names(self.name, parameters, now)
+        values = check_parameters({**now, **parameters})
+        for name in sorted(self.fixed & set(parameters)):
+            if values[name] != now[name]:
+                raise ValueError(f'{name} of {self.name} cannot change while it runs; restart it')
+        self._configure(values)
+
+    @abstractmethod
+    def _configure(self, values: dict[str, Any]) -> None:
+        """Take over all parameters, checked; on an error change nothing."""
 
     def state(self) -> dict[str, Any]:
         """Return all that was learned as plain numbers, lists and dicts, ready for YAML."""
+        return {**self._learned(), 'updates': self._updates, 'parameters': self.parameters()}
+
+    @abstractmethod
+    def _learned(self) -> dict[str, Any]:
+        """Return the method's own part of the state."""
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take over a saved state; the calibrator's own parameters win over the saved ones.
@@ -61,3 +110,20 @@ class Calibrator(Protocol):
         StateError
             If it is not a sound state of this method; nothing has changed then.
         """
+        updates = saved.whole(state, 'updates')
+        given = saved.table(state, 'parameters')
+        if set(given) != set(self.parameters()):
+            names = ', '.join(self.parameters()) or 'none'
+            raise StateError(
+                f'parameters must be those of {self.name} ({names}), not {brief(given)}'
+            )
+        try:
+            parameters = check_parameters(given)
+        except ValueError as error:
+            raise StateError(f'in parameters, {error}') from None
+        self._restore(state, parameters, updates)
+        self._updates = updates
+
+    @abstractmethod
+    def _restore(self, state: dict[str, Any], parameters: dict[str, Any], updates: int) -> None:
+        """Take over the method's own part of a state saved with `parameters`; check it first."""

@@ -3,32 +3,26 @@
 
 from __future__ import annotations
 
-from math import exp, hypot, inf, isfinite, log
+from math import exp, hypot, inf, log
 from typing import Any, ClassVar
 
-from calib_node.core.calibrators.base import StateError
+from calib_node.core.calibrators import saved
+from calib_node.core.calibrators.base import Calibrator
 from calib_node.core.calibrators.newton import (
     Newton2,
     is_positive_definite,
     newton_step,
     project,
 )
-from calib_node.core.limits import (
-    CALIBRATOR_LIMITS,
-    as_float,
-    bad_label,
-    bad_probability,
-    brief,
-    check_names,
-    check_number,
-)
+from calib_node.core.calibrators.saved import StateError
+from calib_node.core.limits import Parameter, bad_label, bad_probability, check_parameters
 
 # exp overflows a double just above this.
 LARGEST_EXPONENT = 709.0
 SMALLEST_SIGMOID = 1.0 / (1.0 + exp(LARGEST_EXPONENT))
 
 
-class OnlinePlattScaling:
+class OnlinePlattScaling(Calibrator):
     """Calibrates by ``sigmoid(a logit(p) + b)``, (a, b) learned by Online Newton Step.
 
     Parameters
@@ -72,11 +66,16 @@ class OnlinePlattScaling:
         clip: float = 0.01,
         forgetting: float = 1.0,
     ) -> None:
-        self._gamma, self._rho, self._radius, self._low, self._forgetting = _checked(
+        values = check_parameters(
             {'gamma': gamma, 'rho': rho, 'radius': radius, 'clip': clip, 'forgetting': forgetting}
         )
-        self._high = 1.0 - self._low
+        self._set(values)
         self.reset()
+
+    def _set(self, values: dict[str, Any]) -> None:
+        self._gamma, self._rho, self._radius = values['gamma'], values['rho'], values['radius']
+        self._low, self._high = values['clip'], 1.0 - values['clip']
+        self._forgetting = values['forgetting']
 
     @property
     def a(self) -> float:
@@ -94,19 +93,10 @@ class OnlinePlattScaling:
         _, _, a00, a01, a11 = self._state
         return [[a00, a01], [a01, a11]]
 
-    @property
-    def updates(self) -> int:
-        """Number of labels learned."""
-        return self._updates
-
     def reset(self) -> None:
         """Go back to the identity map, (a, b) = (1, 0)."""
         self._state: Newton2 = (1.0, 0.0, self._rho, 0.0, self._rho)
         self._updates = 0
-
-    def predict(self, p: float) -> float:
-        """Return the calibrated probability of `p`."""
-        return self.issue(p)[0]
 
     def issue(self, p: float) -> tuple[float, float]:
         """Return the calibrated probability of `p` and its ticket, the clipped logit of `p`."""
@@ -142,7 +132,7 @@ class OnlinePlattScaling:
         )
         self._updates += 1
 
-    def parameters(self) -> dict[str, float]:
+    def parameters(self) -> dict[str, Parameter]:
         """Return gamma, rho, radius, clip and forgetting."""
         return {
             'gamma': self._gamma,
@@ -152,60 +142,33 @@ class OnlinePlattScaling:
             'forgetting': self._forgetting,
         }
 
-    def configure(self, **parameters: float) -> None:
-        """Change parameters of the running calibrator.
+    def _configure(self, values: dict[str, Any]) -> None:
+        """Take over new parameters.
 
         A new `rho` adds ``(new - old) I`` to `A`, which gives the `A` it would have had for the
         same gradients; a smaller `radius` projects (a, b) at once.
         """
-        check_names(self.name, parameters, CALIBRATOR_LIMITS)
-        gamma, rho, radius, clip, forgetting = _checked({**self.parameters(), **parameters})
+        radius = values['radius']
         self._state = _adapted(
-            self._state, rho - self._rho, radius if radius < self._radius else inf
+            self._state, values['rho'] - self._rho, radius if radius < self._radius else inf
         )
-        self._gamma, self._rho, self._radius, self._forgetting = gamma, rho, radius, forgetting
-        self._low, self._high = clip, 1.0 - clip
+        self._set(values)
 
-    def state(self) -> dict[str, Any]:
-        """Return a, b, A, the number of updates and the parameters."""
-        return {
-            'a': self.a,
-            'b': self.b,
-            'A': self.A,
-            'updates': self._updates,
-            'parameters': self.parameters(),
-        }
+    def _learned(self) -> dict[str, Any]:
+        return {'a': self.a, 'b': self.b, 'A': self.A}
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take over a state that `state` gave."""
-        a = _finite(state, 'a')
-        b = _finite(state, 'b')
-        a00, a01, a11 = _matrix(state)
-        updates = state.get('updates')
-        if not isinstance(updates, int) or isinstance(updates, bool) or updates < 0:
-            raise StateError(f'updates must be a whole number from 0, not {brief(updates)}')
-        saved = state.get('parameters')
-        if not isinstance(saved, dict):
-            raise StateError('the field parameters is missing or is not a table')
-        try:
-            _, rho, radius, _, _ = _checked(saved)
-        except ValueError as error:
-            raise StateError(f'in parameters, {error}') from None
+    def _restore(self, state: dict[str, Any], parameters: dict[str, Any], updates: int) -> None:
+        a, b = saved.finite(state, 'a'), saved.finite(state, 'b')
+        (a00, a01), (_, a11) = saved.positive_definite(state, 'A', 2)
         if updates == 0 and (a, b) == (1.0, 0.0):
             # The start may lie outside a radius below 1; the first step brings it in.
             self.reset()
             return
+        radius = parameters['radius']
         if hypot(a, b) > radius * (1.0 + 1e-9):
             raise StateError(f'(a, b) = ({a!r}, {b!r}) is outside its own radius {radius!r}')
-        self._state = _adapted((a, b, a00, a01, a11), self._rho - rho, self._radius)
-        self._updates = updates
-
-
-def _checked(parameters: dict[str, Any]) -> list[float]:
-    return [
-        check_number(name, parameters.get(name), limits)
-        for name, limits in CALIBRATOR_LIMITS.items()
-    ]
+        rho_shift = self._rho - parameters['rho']
+        self._state = _adapted((a, b, a00, a01, a11), rho_shift, self._radius)
 
 
 def _adapted(state: Newton2, rho_shift: float, radius: float) -> Newton2:
@@ -217,20 +180,3 @@ def _adapted(state: Newton2, rho_shift: float, radius: float) -> Newton2:
     if hypot(a, b) > radius * (1.0 + 1e-9):
         a, b = project(a, b, a00, a01, a11, radius)
     return a, b, a00, a01, a11
-
-
-def _finite(state: dict[str, Any], key: str) -> float:
-    number = as_float(state.get(key))
-    if not isfinite(number):
-        raise StateError(f'{key} must be a finite number, not {brief(state.get(key))}')
-    return number
-
-
-def _matrix(state: dict[str, Any]) -> tuple[float, float, float]:
-    rows = state.get('A')
-    if not isinstance(rows, list) or [len(r) if isinstance(r, list) else 0 for r in rows] != [2, 2]:
-        raise StateError('A must be a 2x2 matrix')
-    a00, a01, a10, a11 = (_finite({'A': value}, 'A') for row in rows for value in row)
-    if a01 != a10 or not is_positive_definite(a00, a01, a11):
-        raise StateError('A must be symmetric and positive definite')
-    return a00, a01, a11

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""No calibration, as a method of its own."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from calib_node.core.calibrators.base import Calibrator
+from calib_node.core.limits import Parameter, bad_label, bad_probability
+
+
+class Identity(Calibrator):
+    """Returns `p` as it is: what calibration is measured against.
+
+    Examples
+    --------
+    >>> Identity().predict(0.999)
+    0.999
+    """
+
+    name: ClassVar[str] = 'identity'
+
+    def issue(self, p: float) -> tuple[float, None]:
+        """Return `p` and no ticket."""
+        if not 0.0 <= p <= 1.0:
+            raise bad_probability(p)
+        return p, None
+
+    def update(self, p: float, y: int, ticket: None = None) -> None:
+        """Count the label."""
+        if not 0.0 <= p <= 1.0:
+            raise bad_probability(p)
+        if y not in (0, 1):
+            raise bad_label(y)
+        self._updates += 1
+
+    def reset(self) -> None:
+        """Forget the count."""
+        self._updates = 0
+
+    def parameters(self) -> dict[str, Parameter]:
+        """Return an empty dict."""
+        return {}
+
+    def _configure(self, values: dict[str, Any]) -> None:
+        pass
+
+    def _learned(self) -> dict[str, Any]:
+        return {}
+
+    def _restore(self, state: dict[str, Any], parameters: dict[str, Any], updates: int) -> None:
+        pass
