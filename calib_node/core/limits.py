@@ -60,8 +60,7 @@ class Interval:
             ends.append(f'{">" if self.low_open else ">="} {self.low:g}')
         if self.high != math.inf:
             ends.append(f'{"<" if self.high_open else "<="} {self.high:g}')
-        text = ' and '.join(ends) or 'a finite number'
-        return f'a whole number {text}' if self.whole else text
+        return ' and '.join(ends) or 'a finite number'
 
 
 POSITIVE = Interval(0.0, low_open=True)
@@ -120,7 +119,8 @@ def check_number(name: str, value: object, limits: Interval) -> float:
     """
     number = as_float(value)
     if number not in limits:
-        raise ValueError(f'{name} must be {limits}, not {brief(value)}')
+        kind = 'a whole number ' if limits.whole else ''
+        raise ValueError(f'{name} must be {kind}{limits}, not {brief(value)}')
     return int(number) if limits.whole else number
 
 

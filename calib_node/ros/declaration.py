@@ -10,7 +10,13 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from calib_node.core.limits import nearest_name
-from calib_node.ros.parameters import BY_NAME, TABLE
+from calib_node.ros.parameters import (
+    BY_NAME,
+    TABLE,
+    ParameterError,
+    default_of,
+    names_of_method,
+)
 
 # rclpy declares these itself.
 OF_RCLPY = ('use_sim_time', 'start_type_description_service')
@@ -44,13 +50,34 @@ def declare(node: Node) -> tuple[dict[str, Any], list[str]]:
     }
     for name in given:
         node.undeclare_parameter(name)
-    values = {}
+    method = str(BY_NAME['method'].check(given.get('method', BY_NAME['method'].default)))
+    values: dict[str, Any] = {}
     for spec in TABLE:
-        values[spec.name] = spec.check(given.get(spec.name, spec.default))
+        values[spec.name] = spec.check(given.get(spec.name, default_of(spec, method)))
         node.declare_parameter(
             spec.name, values[spec.name], spec.descriptor(), ignore_override=True
         )
     return values, [name for name in given if name not in BY_NAME]
+
+
+def without_effect(node: Node, values: dict[str, Any], others: list[str]) -> list[str]:
+    """Return a warning for each parameter that was given and does nothing."""
+    return [unknown_key(name) for name in others if not node.has_parameter(name)] + [
+        not_of_method(name, values['method'])
+        for name in of_other_methods(values['method'])
+        if values[name] != BY_NAME[name].default
+    ]
+
+
+def of_other_methods(method: str) -> list[str]:
+    """Return the parameters that only other methods have."""
+    own = names_of_method(method)
+    return [s.name for s in TABLE if s.of_method and s.of_method not in own]
+
+
+def not_of_method(name: str, method: str) -> str:
+    """Return the sentence for a parameter that the method does not have."""
+    return f'the parameter {name!r} has no effect with method {method}'
 
 
 def unknown_key(name: str) -> str:
@@ -71,16 +98,21 @@ def as_declared(parameters: Iterable[Parameter]) -> list[Parameter]:
     return declared
 
 
-def check(parameters: Iterable[Parameter]) -> dict[str, Any]:
-    """Return the checked values of those parameters that are in the table.
+def check(parameters: Iterable[Parameter], values: dict[str, Any]) -> dict[str, Any]:
+    """Return those parameters of the table that change `values`, checked.
 
     Raises
     ------
     ParameterError
-        For the first value that cannot be taken.
+        For the first value that cannot be taken, or that would do nothing.
     """
-    return {
+    checked = {
         parameter.name: BY_NAME[parameter.name].check(parameter.value)
         for parameter in parameters
         if parameter.name in BY_NAME
     }
+    changed = {name: value for name, value in checked.items() if value != values[name]}
+    for name in of_other_methods(values['method']):
+        if name in changed:
+            raise ParameterError(not_of_method(name, values['method']))
+    return changed

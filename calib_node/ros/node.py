@@ -56,7 +56,7 @@ class CalibrationNode(Node):
             raise
         self._publish_calibrated = self.topics.calibrated.publish
         self._said: dict[str, float] = {}
-        notes = [declaration.unknown_key(key) for key in others if not self.has_parameter(key)]
+        notes = declaration.without_effect(self, self.values, others)
         notes += self.keeper.notes if self.keeper else []
         self._diagnostics = Diagnostics(
             self, self.values, self.pipeline, self.keeper, self.topics, notes
@@ -75,9 +75,7 @@ class CalibrationNode(Node):
 
     def _make_pipeline(self) -> Pipeline:
         values = self.values
-        method = create(
-            values['method'], **{name: values[name] for name in parameters.CALIBRATOR_NAMES}
-        )
+        method = create(values['method'], **_of_method(values))
         matcher = create_matcher(**_matching(values))
         return Pipeline(method, matcher, values['ece.bins'], values['ece.window'])
 
@@ -240,15 +238,16 @@ class CalibrationNode(Node):
 
     def _check(self, changes: list[Parameter]) -> SetParametersResult:
         try:
-            checked = declaration.check(changes)
-            method = {n: v for n, v in checked.items() if n in parameters.CALIBRATOR_NAMES}
-            copy.copy(self.pipeline.calibrator).configure(**method)
+            changed = declaration.check(changes, self.values)
+            if any(parameters.BY_NAME[name].of_method for name in changed):
+                trial = copy.deepcopy(self.pipeline.calibrator)
+                trial.configure(**_of_method({**self.values, **changed}))
         except ValueError as error:
             return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)
 
     def _changed(self, changes: list[Parameter]) -> None:
-        self._use(declaration.check(changes))
+        self._use(declaration.check(changes, self.values))
 
     def _check_and_change(self, changes: list[Parameter]) -> SetParametersResult:
         result = self._check(changes)
@@ -261,7 +260,7 @@ class CalibrationNode(Node):
         values, pipeline = self.values, self.pipeline
         old_window = (pipeline.raw.bins, pipeline.raw.window)
         values.update(changed)
-        method = {name: values[name] for name in parameters.CALIBRATOR_NAMES}
+        method = _of_method(values)
         if method != pipeline.calibrator.parameters():
             pipeline.calibrator.configure(**method)
         if any(name in changed for name in parameters.MATCH_NAMES):
@@ -282,6 +281,11 @@ class CalibrationNode(Node):
 
 def _nanoseconds(seconds: float) -> int:
     return round(seconds * NANOSECONDS)
+
+
+def _of_method(values: dict[str, Any]) -> dict[str, Any]:
+    names = parameters.names_of_method(values['method'])
+    return {own_name: values[name] for own_name, name in names.items()}
 
 
 def _matching(values: dict[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
@@ -37,6 +38,8 @@ class Spec:
         Range of a number.
     choices : tuple of str
         The values a string may have; empty: any.
+    of_method : str
+        The calibration methods' own name of it; empty: it is no parameter of a method.
     """
 
     name: str
@@ -46,6 +49,7 @@ class Spec:
     live: bool = True
     limits: Interval | None = None
     choices: tuple[str, ...] = ()
+    of_method: str = ''
 
     @property
     def range(self) -> str:
@@ -104,8 +108,11 @@ class Spec:
         return descriptor
 
 
-def _calibrator(name: str, default: float, meaning: str) -> Spec:
-    return Spec(name, default, meaning, limits=CALIBRATOR_LIMITS[name])
+def _method(name: str, default: Value, meaning: str) -> Spec:
+    own_name = name.rpartition('.')[2]
+    live = not any(own_name in method.fixed for method in CALIBRATORS.values())
+    limits = CALIBRATOR_LIMITS[own_name]
+    return Spec(name, default, meaning, live=live, limits=limits, of_method=own_name)
 
 
 def _input(side: str, what: str) -> tuple[Spec, ...]:
@@ -135,11 +142,30 @@ def _input(side: str, what: str) -> tuple[Spec, ...]:
 
 TABLE = (
     Spec('method', 'ops', 'calibration method', live=False, choices=tuple(CALIBRATORS)),
-    _calibrator('gamma', 0.1, 'inverse step size of the Newton step; smaller learns faster'),
-    _calibrator('rho', 100.0, 'weight of the identity in the matrix A; larger is slower at first'),
-    _calibrator('radius', 100.0, '(a, b) is kept within this norm'),
-    _calibrator('clip', 0.01, 'probabilities are clipped to [clip, 1 - clip] before the logit'),
-    _calibrator('forgetting', 1.0, 'share of A kept at each update; below 1 the map follows drift'),
+    _method('gamma', 0.1, 'inverse step size of the Newton step; smaller learns faster'),
+    _method(
+        'rho',
+        100.0,
+        'weight of the identity in A; larger is slower at first; beta, tobs, hobs: 25 if not given',
+    ),
+    _method('radius', 100.0, 'the parameters of the map are kept within this norm'),
+    _method('clip', 0.01, 'probabilities are clipped to [clip, 1 - clip] before the logit'),
+    _method('forgetting', 1.0, 'share of A kept at each update; below 1 the map follows drift'),
+    _method('calibeating.bins', 10, 'bins of the calibrated probability (tops, tobs, hops, hobs)'),
+    _method(
+        'calibeating.pseudo_count',
+        0.0,
+        'samples at its mid-point that each bin starts with (tops, tobs)',
+    ),
+    _method('calibeating.seed', 0, 'seed of the random choice between two forecasts (hops, hobs)'),
+    _method('windowed.window', 1000, 'matched samples that windowed methods are fitted to'),
+    _method('windowed.refit_every', 50, 'matched samples from one fit to the next'),
+    _method('windowed.smooth', True, 'never forecast 0 or 1 (isotonic)'),
+    _method('windowed.interpolate', False, 'straight lines instead of steps (isotonic)'),
+    _method('ensemble.averaging', True, 'three step sizes; false: the middle one alone (ensemble)'),
+    _method('ensemble.spring', True, 'larger steps while the probabilities shift (ensemble)'),
+    _method('ensemble.auto', True, 'calibrate only if the ECE of the warm-up is high (ensemble)'),
+    _method('ensemble.warmup', 500, 'samples before auto decides (ensemble)'),
     Spec('learning', True, 'false: match and score, but learn nothing'),
     Spec(
         'on_invalid',
@@ -234,5 +260,17 @@ TABLE = (
 )
 
 BY_NAME = {spec.name: spec for spec in TABLE}
-CALIBRATOR_NAMES = ('gamma', 'rho', 'radius', 'clip', 'forgetting')
 MATCH_NAMES = tuple(name for name in BY_NAME if name.startswith('match.'))
+
+
+def names_of_method(method: str) -> dict[str, str]:
+    """Return the parameters that a method has: name here by the method's own name."""
+    own = signature(CALIBRATORS[method]).parameters
+    return {spec.of_method: spec.name for spec in TABLE if spec.of_method in own}
+
+
+def default_of(spec: Spec, method: str) -> Value:
+    """Return the default of a parameter, which may be the method's own."""
+    own = signature(CALIBRATORS[method]).parameters.get(spec.of_method)
+    default: Value = spec.default if own is None else own.default
+    return default

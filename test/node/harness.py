@@ -525,6 +525,6 @@ def decoded(data: bytes) -> Float64MultiArray:
     return deserialize_message(data, Float64MultiArray)
 
 
-def pipeline(**calibrator: float) -> Pipeline:
+def pipeline(method: str = 'ops', **calibrator: float) -> Pipeline:
     """Return the core that a node with these parameters runs."""
-    return Pipeline(create('ops', **calibrator), StampMatcher())
+    return Pipeline(create(method, **calibrator), StampMatcher())

@@ -10,12 +10,14 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.qos import ReliabilityPolicy
 
 from calib_node.core.calibrators import CALIBRATORS
+from calib_node.ros.declaration import of_other_methods
 from calib_node.ros.parameter_text import to_markdown, to_yaml
 from calib_node.ros.parameters import BY_NAME, TABLE, Spec
 
 from .harness import SECOND, World, pipeline
 
-LIVE = [spec for spec in TABLE if spec.live]
+OF_OTHER_METHODS = [spec for spec in TABLE if spec.name in of_other_methods('ops')]
+LIVE = [spec for spec in TABLE if spec.live and spec not in OF_OTHER_METHODS]
 AT_START = [spec for spec in TABLE if not spec.live]
 NUMBERS = [spec for spec in LIVE if type(spec.default) in (int, float)]
 CONFIG = Path(__file__).resolve().parents[2] / 'config' / 'calib.yaml'
@@ -96,6 +98,19 @@ def test_parameters_of_the_start_refuse_a_change(client):
         assert not result.successful, spec.name
         assert 'read-only' in result.reason
     assert client.get(*(s.name for s in AT_START)) == [s.default for s in AT_START]
+
+
+@pytest.mark.parametrize(
+    'spec', [s for s in OF_OTHER_METHODS if s.live], ids=lambda spec: spec.name
+)
+def test_a_parameter_of_another_method_refuses_a_change(client, spec):
+    (same, changed) = client.set_each({spec.name: spec.default}) + client.set_each(
+        {spec.name: other(spec)}
+    )
+    assert same.successful
+    assert not changed.successful
+    assert f'{spec.name!r} has no effect with method ops' in changed.reason
+    assert client.get(spec.name) == [spec.default]
 
 
 @pytest.mark.parametrize('spec', NUMBERS, ids=lambda spec: spec.name)
