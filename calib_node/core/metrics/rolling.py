@@ -19,6 +19,8 @@ LOWEST, HIGHEST = LOG_LOSS_CLIP, 1.0 - LOG_LOSS_CLIP
 class RollingReliability:
     """ECE, Brier score, log-loss and reliability diagram of the last samples.
 
+    The scores of an empty window raise a ValueError; `count` tells whether it is one.
+
     Parameters
     ----------
     bins : int
@@ -62,6 +64,8 @@ class RollingReliability:
             raise bad_probability(p)
         if y != 0 and y != 1:
             raise bad_label(y)
+        # Sums are exact in Python's own whole numbers alone, not in those of numpy, which overflow.
+        p, y = float(p), int(y)
         bins = self.bins
         index = int(p * bins)
         if index >= bins:
@@ -93,7 +97,7 @@ class RollingReliability:
 
     def _share(self, total: int) -> float:
         if not self._samples:
-            raise ValueError('the window is empty')
+            raise ValueError('the window is empty: add samples before asking for its scores')
         return total / (len(self._samples) << FRACTION_BITS)
 
     def ece(self) -> float:

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scores of a rolling window, against those of whole arrays."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calib_node.core.metrics import RollingReliability, brier, ece, log_loss, reliability
+
+
+@pytest.mark.parametrize(('bins', 'window'), [(0, 10), (10, 0), (-1, 10)])
+def test_window_of_no_size_is_refused(bins, window):
+    with pytest.raises(ValueError, match='bins and window must be at least 1'):
+        RollingReliability(bins, window)
+
+
+@pytest.mark.parametrize(
+    ('p', 'index'),
+    [(0.0, 0), (0.1, 1), (math.nextafter(0.1, 0), 0), (0.95, 9), (math.nextafter(1, 0), 9), (1, 9)],
+)
+def test_bins_are_left_closed_and_the_last_holds_1(p, index):
+    rolling = RollingReliability(bins=10)
+    rolling.add(p, 1)
+    assert [n for n, _, _ in rolling.table()].index(1) == index
+
+
+@pytest.mark.parametrize('figure', ['ece', 'brier', 'log_loss'])
+def test_empty_window_has_no_figures(figure):
+    rolling = RollingReliability()
+    with pytest.raises(ValueError, match='the window is empty'):
+        getattr(rolling, figure)()
+    rolling.add(0.5, 1)
+    getattr(rolling, figure)()
+    rolling.clear()
+    with pytest.raises(ValueError, match='the window is empty'):
+        getattr(rolling, figure)()
+
+
+def assert_same(rolling: RollingReliability, p, y, tolerance: float) -> None:
+    """Compare a window with the scores of the whole arrays."""
+    assert rolling.count == len(p)
+    assert rolling.ece() == pytest.approx(ece(p, y, rolling.bins), abs=tolerance)
+    assert rolling.brier() == pytest.approx(brier(p, y), abs=tolerance)
+    assert rolling.log_loss() == pytest.approx(log_loss(p, y), abs=tolerance)
+    diagram = reliability(p, y, rolling.bins)
+    counts, means, frequencies = np.array(rolling.table()).T
+    np.testing.assert_array_equal(counts, diagram.count)
+    np.testing.assert_allclose(means, diagram.mean, rtol=0, atol=tolerance)
+    np.testing.assert_allclose(frequencies, diagram.frequency, rtol=0, atol=tolerance)
+
+
+samples = st.tuples(st.floats(0.0, 1.0) | st.sampled_from([0.0, 0.5, 1.0]), st.integers(0, 1))
+
+
+@given(st.lists(samples, min_size=1, max_size=60), st.integers(1, 40), st.integers(1, 20))
+def test_rolling_is_the_score_of_the_last_samples(stream, bins, window):
+    rolling = RollingReliability(bins, window)
+    for p, y in stream:
+        rolling.add(p, y)
+    p, y = zip(*stream[-window:])
+    assert_same(rolling, p, y, 1e-14)
+
+
+def test_rolling_does_not_drift_over_a_million_samples():
+    generator = random.Random(5)
+    p = [generator.random() ** 3 for _ in range(1_000_000)]
+    y = [int(generator.random() < value) for value in p]
+    rolling = RollingReliability(bins=15, window=1000)
+    for number, (value, label) in enumerate(zip(p, y), start=1):
+        rolling.add(value, label)
+        if number % 20_000 == 0:
+            assert_same(rolling, p[number - 1000 : number], y[number - 1000 : number], 1e-13)
+
+
+@pytest.mark.parametrize('label_type', [np.int64, np.int8, np.bool_, np.float64, float, bool])
+@pytest.mark.parametrize('p_type', [np.float32, np.float64, float])
+def test_numbers_of_any_kind_are_summed_exactly(p_type, label_type):
+    """Shifted by 60 bits a whole number of numpy overflows, and a float cannot be shifted."""
+    p, y = [p_type(0.7), p_type(0.3)] * 10, [label_type(1), label_type(0)] * 10
+    rolling = RollingReliability(bins=10)
+    for value, label in zip(p, y):
+        rolling.add(value, label)
+    assert_same(rolling, p, y, 1e-14)
+
+
+def test_an_outlier_leaves_nothing_behind():
+    """A float sum that has seen 1 keeps no digits of 1e-15 below 2e-16."""
+    rolling = RollingReliability(bins=1, window=10)
+    for p in [1.0, *[1e-15 + 1e-17] * 10]:
+        rolling.add(p, 0)
+    assert rolling.ece() == pytest.approx(1.01e-15, abs=2e-18)
+
+
+@pytest.mark.parametrize(
+    ('p', 'y', 'sentence'),
+    [
+        (-0.5, 1, r'within \[0, 1\], not -0.5'),
+        (float('nan'), 1, 'not nan'),
+        (0.5, 2, '0 or 1, not 2'),
+    ],
+)
+def test_bad_sample_does_not_get_into_the_window(p, y, sentence):
+    rolling = RollingReliability()
+    with pytest.raises(ValueError, match=sentence):
+        rolling.add(p, y)
+    assert rolling.count == 0
