@@ -7,14 +7,45 @@ from inspect import signature
 from typing import Any
 
 from calib_node.core.calibrators.base import Calibrator
+from calib_node.core.calibrators.beta import OnlineBetaScaling
+from calib_node.core.calibrators.calibeating import (
+    TrackingOnlineBetaScaling,
+    TrackingOnlinePlattScaling,
+)
+from calib_node.core.calibrators.ensemble import StepSizeEnsemble
+from calib_node.core.calibrators.hedging import HedgingOnlineBetaScaling, HedgingOnlinePlattScaling
 from calib_node.core.calibrators.identity import Identity
+from calib_node.core.calibrators.multiclass import (
+    MulticlassCalibrator,
+    OneVsRest,
+    check_classes,
+    for_class,
+)
+from calib_node.core.calibrators.multiclass_platt import MulticlassPlattScaling
+from calib_node.core.calibrators.multiclass_temperature import MulticlassTemperature
 from calib_node.core.calibrators.newton import UpdateNotFinite
 from calib_node.core.calibrators.platt import OnlinePlattScaling
 from calib_node.core.calibrators.saved import StateError
-from calib_node.core.limits import Parameter, check_names, nearest_name
+from calib_node.core.calibrators.temperature import OnlineTemperature
+from calib_node.core.calibrators.windowed import (
+    WindowedIsotonic,
+    WindowedPlatt,
+    WindowedTemperature,
+)
+from calib_node.core.limits import Parameter, check_names, check_parameters, nearest_name
 
 _CLASSES: tuple[type[Any], ...] = (
     OnlinePlattScaling,
+    OnlineBetaScaling,
+    TrackingOnlinePlattScaling,
+    TrackingOnlineBetaScaling,
+    HedgingOnlinePlattScaling,
+    HedgingOnlineBetaScaling,
+    StepSizeEnsemble,
+    WindowedPlatt,
+    WindowedIsotonic,
+    WindowedTemperature,
+    OnlineTemperature,
     Identity,
 )
 CALIBRATORS: dict[str, type[Any]] = {method.name: method for method in _CLASSES}
@@ -23,11 +54,26 @@ CALIBRATORS: dict[str, type[Any]] = {method.name: method for method in _CLASSES}
 __all__ = [
     'CALIBRATORS',
     'Calibrator',
+    'HedgingOnlineBetaScaling',
+    'HedgingOnlinePlattScaling',
     'Identity',
+    'MulticlassCalibrator',
+    'MulticlassPlattScaling',
+    'MulticlassTemperature',
+    'OneVsRest',
+    'OnlineBetaScaling',
     'OnlinePlattScaling',
+    'OnlineTemperature',
     'StateError',
+    'StepSizeEnsemble',
+    'TrackingOnlineBetaScaling',
+    'TrackingOnlinePlattScaling',
     'UpdateNotFinite',
+    'WindowedIsotonic',
+    'WindowedPlatt',
+    'WindowedTemperature',
     'create',
+    'create_multiclass',
 ]
 
 
@@ -54,11 +100,56 @@ def create(name: str, **parameters: Parameter) -> Calibrator:
     >>> calibrator.updates
     1
     """
+    method = _method(name)
+    check_names(name, parameters, signature(method).parameters)
+    calibrator: Calibrator = method(**parameters)
+    return calibrator
+
+
+def create_multiclass(name: str, classes: int, **parameters: Parameter) -> MulticlassCalibrator:
+    """Make the calibrator called `name` for a probability a class.
+
+    'temperature' learns one temperature for all classes. Every other method is taken one-vs-rest.
+
+    Parameters
+    ----------
+    name : str
+        A key of `CALIBRATORS`.
+    classes : int
+        K, from 2 to 1000.
+    **parameters : float, int or bool
+        The method's own parameters. `clip` is, one-vs-rest, ``0.01 / K`` if not given.
+
+    Raises
+    ------
+    ValueError
+        If there is no such method, a parameter is outside its range or `classes` is.
+
+    Examples
+    --------
+    >>> calibrator = create_multiclass('ops', classes=3)
+    >>> q, ticket = calibrator.issue([0.7, 0.2, 0.1])
+    >>> calibrator.update([0.7, 0.2, 0.1], 0, ticket)
+    >>> round(float(q.sum()), 12), calibrator.updates
+    (1.0, 1)
+    """
+    own = signature(_method(name)).parameters
+    check_names(name, parameters, own)
+    for at_once in (MulticlassPlattScaling, MulticlassTemperature):
+        if at_once.name == name:
+            calibrator: MulticlassCalibrator = at_once(classes, **parameters)
+            return calibrator
+    count = check_classes(classes)
+    defaults = {key: own[key].default for key in own}
+    if 'clip' in own:
+        defaults['clip'] = min(defaults['clip'], 0.01 / count)
+    values = check_parameters({**defaults, **parameters})
+    return OneVsRest([create(name, **for_class(values, k)) for k in range(count)])
+
+
+def _method(name: str) -> type[Any]:
     if name not in CALIBRATORS:
         hint = nearest_name(name, CALIBRATORS)
         known = ', '.join(CALIBRATORS)
         raise ValueError(f'there is no method {name!r}{hint} (methods: {known})')
-    method = CALIBRATORS[name]
-    check_names(name, parameters, signature(method).parameters)
-    calibrator: Calibrator = method(**parameters)
-    return calibrator
+    return CALIBRATORS[name]

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Online Platt Scaling of K classes at once."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calib_node.core.calibrators import saved
+from calib_node.core.calibrators.multiclass import Floats, MulticlassCalibrator, normalised
+from calib_node.core.calibrators.newton import UpdateNotFinite, project
+from calib_node.core.calibrators.platt import LARGEST_EXPONENT
+from calib_node.core.calibrators.saved import StateError
+from calib_node.core.limits import Parameter, check_parameters
+
+
+class MulticlassPlattScaling(MulticlassCalibrator):
+    """One-vs-rest of `OnlinePlattScaling`, the classes side by side in arrays.
+
+    Parameters
+    ----------
+    classes : int
+        K, from 2 to 1000.
+    gamma, rho, radius, clip, forgetting : float
+        As of `OnlinePlattScaling`. `clip` is ``0.01 / K`` if not given: of many classes most have
+        a p near 0, and raised to 0.01 they would together take what the likely class has.
+
+    References
+    ----------
+    Gupta and Ramdas, *Online Platt Scaling with Calibeating*, ICML 2023, arXiv:2305.00070
+    (the binary method). Zadrozny and Elkan, *Transforming classifier scores into accurate
+    multiclass probability estimates*, KDD 2002, Section 5 (one-vs-rest).
+
+    Examples
+    --------
+    >>> calibrator = MulticlassPlattScaling(3)
+    >>> calibrator.update([0.8, 0.1, 0.1], 1)
+    >>> calibrator.predict([0.8, 0.1, 0.1]).round(6).tolist()
+    [0.752795, 0.153319, 0.093886]
+    """
+
+    name: ClassVar[str] = 'ops'
+
+    def __init__(
+        self,
+        classes: int,
+        gamma: float = 0.1,
+        rho: float = 100.0,
+        radius: float = 100.0,
+        clip: float | None = None,
+        forgetting: float = 1.0,
+    ) -> None:
+        super().__init__(classes)
+        if clip is None:
+            clip = 0.01 / self._classes
+        values = check_parameters(
+            {'gamma': gamma, 'rho': rho, 'radius': radius, 'clip': clip, 'forgetting': forgetting}
+        )
+        self._set(values)
+        self.reset()
+
+    def _set(self, values: dict[str, Any]) -> None:
+        self._gamma, self._rho, self._radius = values['gamma'], values['rho'], values['radius']
+        self._clip, self._forgetting = values['clip'], values['forgetting']
+
+    @property
+    def a(self) -> Floats:
+        """Slope of each class on the logit, shape (K,)."""
+        return np.array(self._state[0])
+
+    @property
+    def b(self) -> Floats:
+        """Intercept of each class, shape (K,)."""
+        return np.array(self._state[1])
+
+    @property
+    def A(self) -> Floats:
+        """The matrix of the Newton step of each class, shape (K, 2, 2)."""
+        _, _, a00, a01, a11 = self._state
+        return np.stack([a00, a01, a01, a11], axis=1).reshape(-1, 2, 2)
+
+    def reset(self) -> None:
+        """Go back to (a, b) = (1, 0) for each class."""
+        start = np.array([1.0, 0.0, self._rho, 0.0, self._rho])
+        # Rows a, b, A00, A01, A11; a column a class.
+        self._state: Floats = np.repeat(start[:, np.newaxis], self._classes, axis=1)
+        self._updates = 0
+
+    def issue(self, p: ArrayLike) -> tuple[Floats, Floats]:  # type: ignore[override]
+        """Return the calibrated probabilities of `p` and its ticket, the clipped logits."""
+        array = self._checked(p)
+        logits = self._logits(array)
+        z = self._state[0] * logits + self._state[1]
+        q: Floats = 1.0 / (1.0 + np.exp(-np.maximum(z, -LARGEST_EXPONENT)))
+        return normalised(q, array), logits
+
+    def _logits(self, p: Floats) -> Floats:
+        clipped = np.minimum(np.maximum(p, self._clip), 1.0 - self._clip)
+        result: Floats = np.log(clipped / (1.0 - clipped))
+        return result
+
+    def update(self, p: ArrayLike, label: int, ticket: Floats | None = None) -> None:
+        """Learn from the outcome `label` of the forecast made of `p`."""
+        array, index = self._checked(p), self._checked_label(label)
+        logits = self._logits(array) if ticket is None else ticket
+        t0, t1, a00, a01, a11 = self._state
+        # sigmoid(z) - y, with 1 - sigmoid(z) as sigmoid(-z): no digits are lost near 1.
+        away = t0 * logits + t1
+        away[index] = -away[index]
+        error = 1.0 / (1.0 + np.exp(-np.maximum(away, -LARGEST_EXPONENT)))
+        error[away <= -LARGEST_EXPONENT] = 0.0
+        error[index] = -error[index]
+
+        g = error * logits
+        if self._forgetting != 1.0:
+            floor = (1.0 - self._forgetting) * self._rho
+            a00, a11 = self._forgetting * a00 + floor, self._forgetting * a11 + floor
+            a01 = self._forgetting * a01
+        a00, a01, a11 = a00 + g * g, a01 + g * error, a11 + error * error
+        scale = self._gamma * (a00 * a11 - a01 * a01)
+        if not scale.min() > 0.0:
+            raise UpdateNotFinite('the Newton matrix of a class is no longer positive definite')
+        t0 = t0 - (a11 * g - a01 * error) / scale
+        t1 = t1 - (a00 * error - a01 * g) / scale
+        state = np.stack([t0, t1, a00, a01, a11])
+        _project(state, t0 * t0 + t1 * t1 > self._radius * self._radius, self._radius)
+        total = float(state.sum())
+        if total - total != 0.0:
+            raise UpdateNotFinite('the update gives a number that is not finite')
+        self._state = state
+        self._updates += 1
+
+    def parameters(self) -> dict[str, Parameter]:
+        """Return gamma, rho, radius, clip and forgetting."""
+        return {
+            'gamma': self._gamma,
+            'rho': self._rho,
+            'radius': self._radius,
+            'clip': self._clip,
+            'forgetting': self._forgetting,
+        }
+
+    def _configure(self, values: dict[str, Any]) -> None:
+        """Take over new parameters; `rho` and `radius` act as in `OnlinePlattScaling`."""
+        radius = values['radius']
+        self._state = _adapted(
+            self._state, values['rho'] - self._rho, radius if radius < self._radius else inf
+        )
+        self._set(values)
+
+    def _learned(self) -> dict[str, Any]:
+        a, b = self._state[0].tolist(), self._state[1].tolist()
+        return {'a': a, 'b': b, 'A': self._state[2:].T.tolist()}
+
+    def _restore(self, state: dict[str, Any], parameters: dict[str, Any], updates: int) -> None:
+        count = self._classes
+        a, b = saved.numbers(state, 'a', count), saved.numbers(state, 'b', count)
+        # A row a class: A00, A01, A11.
+        matrices = saved.rows(state, 'A', (count, 3))
+        restored = np.array([a, b, *zip(*matrices)])
+        wrong = ~_positive_definite(restored)
+        if wrong.any():
+            raise StateError(f'A of class {int(wrong.argmax())} must be positive definite')
+        if updates == 0 and a == [1.0] * count and b == [0.0] * count:
+            # The start may lie outside a radius below 1; the first step brings it in.
+            self.reset()
+            return
+        outside = np.hypot(restored[0], restored[1]) > parameters['radius'] * (1.0 + 1e-9)
+        if outside.any():
+            raise StateError(
+                f'(a, b) of class {int(outside.argmax())} is outside its own radius '
+                f'{parameters["radius"]!r}'
+            )
+        self._state = _adapted(restored, self._rho - parameters['rho'], self._radius)
+
+
+def _positive_definite(state: Floats) -> NDArray[np.bool_]:
+    _, _, a00, a01, a11 = state
+    positive = (a00 > 0.0) & (a11 > 0.0)
+    roots = np.sqrt(np.where(positive, a00, 0.0)) * np.sqrt(np.where(positive, a11, 0.0))
+    result: NDArray[np.bool_] = positive & (np.abs(a01) < roots)
+    return result
+
+
+def _project(state: Floats, outside: NDArray[np.bool_], radius: float) -> None:
+    """Bring the (a, b) that are outside into the ball, each in the norm of its own matrix."""
+    for k in np.flatnonzero(outside).tolist():
+        t0, t1, a00, a01, a11 = state[:, k].tolist()
+        state[:2, k] = project(t0, t1, a00, a01, a11, radius)
+
+
+def _adapted(state: Floats, rho_shift: float, radius: float) -> Floats:
+    """Return `state` as it would be with another rho and within another radius."""
+    adapted: Floats = state + np.array([0.0, 0.0, rho_shift, 0.0, rho_shift])[:, np.newaxis]
+    if not _positive_definite(adapted).all():
+        raise StateError(f'A would not stay positive definite when rho changes by {rho_shift:g}')
+    _project(adapted, np.hypot(adapted[0], adapted[1]) > radius * (1.0 + 1e-9), radius)
+    return adapted
