@@ -6,7 +6,7 @@ from __future__ import annotations
 from inspect import signature
 from typing import Any
 
-from calib_node.core.calibrators.base import Calibrator
+from calib_node.core.calibrators.base import Calibrator, Learner
 from calib_node.core.calibrators.beta import OnlineBetaScaling
 from calib_node.core.calibrators.calibeating import (
     TrackingOnlineBetaScaling,
@@ -57,6 +57,7 @@ __all__ = [
     'HedgingOnlineBetaScaling',
     'HedgingOnlinePlattScaling',
     'Identity',
+    'Learner',
     'MulticlassCalibrator',
     'MulticlassPlattScaling',
     'MulticlassTemperature',

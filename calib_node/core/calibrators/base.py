@@ -11,15 +11,11 @@ from calib_node.core.calibrators.saved import StateError
 from calib_node.core.limits import Parameter, brief, check_names, check_parameters
 
 
-class Calibrator(ABC):
-    """Maps a probability to a calibrated one, and learns from labels that may come late.
+class Learner(ABC):
+    """What is learned, with the parameters it is learned by: changed, saved and restored.
 
-    `issue` makes a forecast and a ticket, which holds what the forecast was made of. The ticket
-    comes back with the label, so that a method is judged on the forecast that went out and not
-    on one it would make today.
-
-    A method is written as a subclass whose ``__init__`` names its parameters with their defaults,
-    each of them a key of `CALIBRATOR_LIMITS`.
+    A subclass names its parameters with their defaults in its ``__init__``, each of them a key of
+    `CALIBRATOR_LIMITS`.
     """
 
     name: ClassVar[str]
@@ -32,39 +28,6 @@ class Calibrator(ABC):
     def updates(self) -> int:
         """Number of labels learned."""
         return self._updates
-
-    def predict(self, p: float) -> float:
-        """Return the calibrated probability of `p` and keep nothing.
-
-        Raises
-        ------
-        ValueError
-            If `p` is outside [0, 1].
-        """
-        calibrated: float = self.issue(p)[0]
-        return calibrated
-
-    @abstractmethod
-    def issue(self, p: float) -> tuple[float, Any]:
-        """Return the calibrated probability of `p` and the ticket for its label.
-
-        Raises
-        ------
-        ValueError
-            If `p` is outside [0, 1].
-        """
-
-    @abstractmethod
-    def update(self, p: float, y: int, ticket: Any = None) -> None:
-        """Learn that the forecast made of `p` had outcome `y`; no ticket means issued just now.
-
-        Raises
-        ------
-        ValueError
-            If `p` is outside [0, 1] or `y` is neither 0 nor 1.
-        UpdateNotFinite
-            If the update would not be finite; nothing has changed then.
-        """
 
     @abstractmethod
     def reset(self) -> None:
@@ -127,3 +90,45 @@ class Calibrator(ABC):
     @abstractmethod
     def _restore(self, state: dict[str, Any], parameters: dict[str, Any], updates: int) -> None:
         """Take over the method's own part of a state saved with `parameters`; check it first."""
+
+
+class Calibrator(Learner):
+    """Maps a probability to a calibrated one, and learns from labels that may come late.
+
+    `issue` makes a forecast and a ticket, which holds what the forecast was made of. The ticket
+    comes back with the label, so that a method is judged on the forecast that went out and not
+    on one it would make today.
+    """
+
+    def predict(self, p: float) -> float:
+        """Return the calibrated probability of `p` and keep nothing.
+
+        Raises
+        ------
+        ValueError
+            If `p` is outside [0, 1].
+        """
+        calibrated: float = self.issue(p)[0]
+        return calibrated
+
+    @abstractmethod
+    def issue(self, p: float) -> tuple[float, Any]:
+        """Return the calibrated probability of `p` and the ticket for its label.
+
+        Raises
+        ------
+        ValueError
+            If `p` is outside [0, 1].
+        """
+
+    @abstractmethod
+    def update(self, p: float, y: int, ticket: Any = None) -> None:
+        """Learn that the forecast made of `p` had outcome `y`; no ticket means issued just now.
+
+        Raises
+        ------
+        ValueError
+            If `p` is outside [0, 1] or `y` is neither 0 nor 1.
+        UpdateNotFinite
+            If the update would not be finite; nothing has changed then.
+        """

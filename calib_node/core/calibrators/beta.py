@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
-from math import exp, hypot, inf, log
+from math import hypot, inf, log
 from typing import Any, ClassVar
 
 from calib_node.core.calibrators import saved
 from calib_node.core.calibrators.base import Calibrator
 from calib_node.core.calibrators.newton import Newton3, newton_step3, project3
-from calib_node.core.calibrators.platt import LARGEST_EXPONENT, SMALLEST_SIGMOID
 from calib_node.core.calibrators.saved import StateError
-from calib_node.core.limits import Parameter, bad_label, bad_probability, check_parameters
+from calib_node.core.calibrators.sigmoid import residual, sigmoid
+from calib_node.core.limits import Parameter, bad_probability, check_parameters
 
 
 class OnlineBetaScaling(Calibrator):
@@ -112,9 +112,7 @@ class OnlineBetaScaling(Calibrator):
             p = self._high
         u0, u1 = log(p), -log(1.0 - p)
         state = self._state
-        z = state[0] * u0 + state[1] * u1 + state[2]
-        q = 1.0 / (1.0 + exp(-z)) if z > -LARGEST_EXPONENT else SMALLEST_SIGMOID
-        return q, (u0, u1)
+        return sigmoid(state[0] * u0 + state[1] * u1 + state[2]), (u0, u1)
 
     def update(self, p: float, y: int, ticket: tuple[float, float] | None = None) -> None:
         """Learn from the outcome `y` of the forecast made of `p`."""
@@ -122,14 +120,7 @@ class OnlineBetaScaling(Calibrator):
             raise bad_probability(p)
         u0, u1 = self.issue(p)[1] if ticket is None else ticket
         state = self._state
-        z = state[0] * u0 + state[1] * u1 + state[2]
-        # sigmoid(z) - y, with 1 - sigmoid(z) as sigmoid(-z): no digits are lost near 1.
-        if y == 0:
-            error = 1.0 / (1.0 + exp(-z)) if z > -LARGEST_EXPONENT else 0.0
-        elif y == 1:
-            error = -1.0 / (1.0 + exp(z)) if z < LARGEST_EXPONENT else 0.0
-        else:
-            raise bad_label(y)
+        error = residual(state[0] * u0 + state[1] * u1 + state[2], y)
         self._state = newton_step3(
             state,
             error * u0,

@@ -11,9 +11,9 @@ from calib_node.core.calibrators import saved
 from calib_node.core.calibrators.base import Calibrator
 from calib_node.core.calibrators.divergence import HALF, HalvesDivergence
 from calib_node.core.calibrators.newton import UpdateNotFinite
-from calib_node.core.calibrators.platt import LARGEST_EXPONENT
 from calib_node.core.calibrators.saved import StateError
 from calib_node.core.calibrators.sgd import LogisticMap, logistic, sgd_step
+from calib_node.core.calibrators.sigmoid import LARGEST_EXPONENT
 from calib_node.core.limits import (
     Interval,
     Parameter,

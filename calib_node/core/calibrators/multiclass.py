@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calib_node.core.calibrators import saved
-from calib_node.core.calibrators.base import Calibrator
+from calib_node.core.calibrators.base import Calibrator, Learner
 from calib_node.core.calibrators.newton import UpdateNotFinite
 from calib_node.core.calibrators.saved import StateError
 from calib_node.core.limits import Interval, Parameter, brief, check_number
@@ -30,7 +30,7 @@ def check_classes(classes: int) -> int:
     return int(check_number('classes', classes, CLASSES))
 
 
-class MulticlassCalibrator(Calibrator):
+class MulticlassCalibrator(Learner):
     """Maps K probabilities to K calibrated ones that sum to 1.
 
     It is used as a binary calibrator is, with an array of K probabilities in place of one and a
@@ -50,7 +50,7 @@ class MulticlassCalibrator(Calibrator):
         """Number of classes."""
         return self._classes
 
-    def predict(self, p: ArrayLike) -> Floats:  # type: ignore[override]
+    def predict(self, p: ArrayLike) -> Floats:
         """Return the calibrated probabilities of `p`, shape (K,), and keep nothing.
 
         Raises
@@ -61,7 +61,7 @@ class MulticlassCalibrator(Calibrator):
         return self.issue(p)[0]
 
     @abstractmethod
-    def issue(self, p: ArrayLike) -> tuple[Floats, Any]:  # type: ignore[override]
+    def issue(self, p: ArrayLike) -> tuple[Floats, Any]:
         """Return the calibrated probabilities of `p`, shape (K,), and the ticket for its label.
 
         Raises
@@ -165,7 +165,7 @@ class OneVsRest(MulticlassCalibrator):
         self._calibrators = list(calibrators)
         self.name = self._calibrators[0].name  # type: ignore[misc]
 
-    def issue(self, p: ArrayLike) -> tuple[Floats, list[Any]]:  # type: ignore[override]
+    def issue(self, p: ArrayLike) -> tuple[Floats, list[Any]]:
         """Return the calibrated probabilities of `p` and the tickets of the classes."""
         array = self._checked(p)
         pairs = [binary.issue(x) for binary, x in zip(self._calibrators, array.tolist())]

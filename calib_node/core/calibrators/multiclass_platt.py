@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from calib_node.core.calibrators import saved
 from calib_node.core.calibrators.multiclass import Floats, MulticlassCalibrator, normalised
 from calib_node.core.calibrators.newton import UpdateNotFinite, project
-from calib_node.core.calibrators.platt import LARGEST_EXPONENT
 from calib_node.core.calibrators.saved import StateError
+from calib_node.core.calibrators.sigmoid import sigmoids
 from calib_node.core.limits import Parameter, check_parameters
 
 
@@ -89,13 +89,11 @@ class MulticlassPlattScaling(MulticlassCalibrator):
         self._state: Floats = np.repeat(start[:, np.newaxis], self._classes, axis=1)
         self._updates = 0
 
-    def issue(self, p: ArrayLike) -> tuple[Floats, Floats]:  # type: ignore[override]
+    def issue(self, p: ArrayLike) -> tuple[Floats, Floats]:
         """Return the calibrated probabilities of `p` and its ticket, the clipped logits."""
         array = self._checked(p)
         logits = self._logits(array)
-        z = self._state[0] * logits + self._state[1]
-        q: Floats = 1.0 / (1.0 + np.exp(-np.maximum(z, -LARGEST_EXPONENT)))
-        return normalised(q, array), logits
+        return normalised(sigmoids(self._state[0] * logits + self._state[1]), array), logits
 
     def _logits(self, p: Floats) -> Floats:
         clipped = np.minimum(np.maximum(p, self._clip), 1.0 - self._clip)
@@ -107,11 +105,10 @@ class MulticlassPlattScaling(MulticlassCalibrator):
         array, index = self._checked(p), self._checked_label(label)
         logits = self._logits(array) if ticket is None else ticket
         t0, t1, a00, a01, a11 = self._state
-        # sigmoid(z) - y, with 1 - sigmoid(z) as sigmoid(-z): no digits are lost near 1.
+        # As `residual`, class by class.
         away = t0 * logits + t1
         away[index] = -away[index]
-        error = 1.0 / (1.0 + np.exp(-np.maximum(away, -LARGEST_EXPONENT)))
-        error[away <= -LARGEST_EXPONENT] = 0.0
+        error = sigmoids(away)
         error[index] = -error[index]
 
         g = error * logits

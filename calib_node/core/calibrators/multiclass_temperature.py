@@ -67,7 +67,7 @@ class MulticlassTemperature(MulticlassCalibrator, TemperatureLearner):
         super()._set(values)
         self._floor = log(clip)
 
-    def issue(self, p: ArrayLike) -> tuple[Floats, Floats]:  # type: ignore[override]
+    def issue(self, p: ArrayLike) -> tuple[Floats, Floats]:
         """Return the calibrated probabilities of `p` and its ticket, their logarithms."""
         z = np.log(np.maximum(self._checked(p), self._clip))
         return softmax(self._beta, z), z

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from math import exp, hypot, inf, log
+from math import hypot, inf, log
 from typing import Any, ClassVar
 
 from calib_node.core.calibrators import saved
@@ -15,11 +15,8 @@ from calib_node.core.calibrators.newton import (
     project,
 )
 from calib_node.core.calibrators.saved import StateError
-from calib_node.core.limits import Parameter, bad_label, bad_probability, check_parameters
-
-# exp overflows a double just above this.
-LARGEST_EXPONENT = 709.0
-SMALLEST_SIGMOID = 1.0 / (1.0 + exp(LARGEST_EXPONENT))
+from calib_node.core.calibrators.sigmoid import residual, sigmoid
+from calib_node.core.limits import Parameter, bad_probability, check_parameters
 
 
 class OnlinePlattScaling(Calibrator):
@@ -108,10 +105,7 @@ class OnlinePlattScaling(Calibrator):
             p = self._high
         logit = log(p / (1.0 - p))
         a, b, _, _, _ = self._state
-        z = a * logit + b
-        # 1 / (1 + exp(-z)) on both sides of 0 is monotone in floats too, which exp / (1 + exp)
-        # is not; only its overflow needs care.
-        return 1.0 / (1.0 + exp(-z)) if z > -LARGEST_EXPONENT else SMALLEST_SIGMOID, logit
+        return sigmoid(a * logit + b), logit
 
     def update(self, p: float, y: int, ticket: float | None = None) -> None:
         """Learn from the outcome `y` of the forecast made of `p`."""
@@ -119,14 +113,7 @@ class OnlinePlattScaling(Calibrator):
             raise bad_probability(p)
         logit = self.issue(p)[1] if ticket is None else ticket
         state = self._state
-        z = state[0] * logit + state[1]
-        # sigmoid(z) - y, with 1 - sigmoid(z) as sigmoid(-z): no digits are lost near 1.
-        if y == 0:
-            error = 1.0 / (1.0 + exp(-z)) if z > -LARGEST_EXPONENT else 0.0
-        elif y == 1:
-            error = -1.0 / (1.0 + exp(z)) if z < LARGEST_EXPONENT else 0.0
-        else:
-            raise bad_label(y)
+        error = residual(state[0] * logit + state[1], y)
         self._state = newton_step(
             state, error * logit, error, self._gamma, self._rho, self._radius, self._forgetting
         )

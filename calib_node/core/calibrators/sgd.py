@@ -6,9 +6,7 @@ Parts that methods are made of. They check nothing: what is not finite gives wha
 
 from __future__ import annotations
 
-from math import exp
-
-from calib_node.core.calibrators.platt import LARGEST_EXPONENT, SMALLEST_SIGMOID
+from calib_node.core.calibrators.sigmoid import residual, sigmoid
 
 LogisticMap = tuple[float, float]
 """``(a, b)`` of ``sigmoid(a logit + b)``; (1, 0) is the identity, (0, 0) gives 0.5 throughout."""
@@ -22,8 +20,7 @@ def logistic(parameters: LogisticMap, logit: float) -> float:
     >>> logistic((1.0, 0.0), 0.0)
     0.5
     """
-    z = parameters[0] * logit + parameters[1]
-    return 1.0 / (1.0 + exp(-z)) if z > -LARGEST_EXPONENT else SMALLEST_SIGMOID
+    return sigmoid(parameters[0] * logit + parameters[1])
 
 
 def sgd_step(parameters: LogisticMap, logit: float, y: int, eta: float) -> LogisticMap:
@@ -46,11 +43,5 @@ def sgd_step(parameters: LogisticMap, logit: float, y: int, eta: float) -> Logis
     (1.0, 0.05)
     """
     a, b = parameters
-    z = a * logit + b
-    # sigmoid(z) - y, with 1 - sigmoid(z) as sigmoid(-z): no digits are lost near 1.
-    if y:
-        error = -1.0 / (1.0 + exp(z)) if z < LARGEST_EXPONENT else 0.0
-    else:
-        error = 1.0 / (1.0 + exp(-z)) if z > -LARGEST_EXPONENT else 0.0
-    step = eta * error
+    step = eta * residual(a * logit + b, y)
     return a - step * logit, b - step

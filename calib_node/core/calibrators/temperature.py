@@ -3,18 +3,17 @@
 
 from __future__ import annotations
 
-from math import exp, log
+from math import log
 from typing import Any, ClassVar
 
 from calib_node.core.calibrators import saved
-from calib_node.core.calibrators.base import Calibrator
+from calib_node.core.calibrators.base import Calibrator, Learner
 from calib_node.core.calibrators.newton import UpdateNotFinite
-from calib_node.core.calibrators.platt import LARGEST_EXPONENT, SMALLEST_SIGMOID
 from calib_node.core.calibrators.saved import StateError
+from calib_node.core.calibrators.sigmoid import residual, sigmoid
 from calib_node.core.limits import (
     POSITIVE,
     Parameter,
-    bad_label,
     bad_probability,
     check_parameters,
 )
@@ -23,7 +22,7 @@ LOWEST_BETA = 1e-3
 """The inverse temperature stays above 0, so that the order of probabilities never changes."""
 
 
-class TemperatureLearner(Calibrator):
+class TemperatureLearner(Learner):
     """The inverse temperature beta = 1 / T, learned by Online Newton Step in one dimension.
 
     Parameters
@@ -105,7 +104,7 @@ class TemperatureLearner(Calibrator):
         self._beta = self._within(beta)
 
 
-class OnlineTemperature(TemperatureLearner):
+class OnlineTemperature(TemperatureLearner, Calibrator):
     """Calibrates by ``sigmoid(logit(p) / T)``, T learned online.
 
     The two-class case of temperature scaling: it makes forecasts more or less sure and leaves 0.5
@@ -156,18 +155,11 @@ class OnlineTemperature(TemperatureLearner):
             raise bad_probability(p)
         p = min(max(p, self._clip), 1.0 - self._clip)
         logit = log(p / (1.0 - p))
-        z = self._beta * logit
-        return 1.0 / (1.0 + exp(-z)) if z > -LARGEST_EXPONENT else SMALLEST_SIGMOID, logit
+        return sigmoid(self._beta * logit), logit
 
     def update(self, p: float, y: int, ticket: float | None = None) -> None:
         """Learn from the outcome `y` of the forecast made of `p`."""
         if not 0.0 <= p <= 1.0:
             raise bad_probability(p)
-        if y not in (0, 1):
-            raise bad_label(y)
         logit = self.issue(p)[1] if ticket is None else ticket
-        # |sigmoid(z) - y|, with 1 - sigmoid(z) as sigmoid(-z): no digits are lost near 1.
-        away = -logit if y == 1 else logit
-        z = self._beta * away
-        error = 1.0 / (1.0 + exp(-z)) if z > -LARGEST_EXPONENT else 0.0
-        self._learn(error * away)
+        self._learn(residual(self._beta * logit, y) * logit)

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import exp, log
+from math import log
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from calib_node.core.calibrators.fits.checks import Floats, Integers
-from calib_node.core.calibrators.platt import LARGEST_EXPONENT, SMALLEST_SIGMOID
+from calib_node.core.calibrators.sigmoid import sigmoid, sigmoids
 from calib_node.core.limits import bad_probability
 
 
@@ -46,8 +46,7 @@ class PlattMap:
         if not 0.0 <= p <= 1.0:
             raise bad_probability(p)
         p = min(max(p, self.clip), 1.0 - self.clip)
-        z = self.a * log(p / (1.0 - p)) + self.b
-        return 1.0 / (1.0 + exp(-z)) if z > -LARGEST_EXPONENT else SMALLEST_SIGMOID
+        return sigmoid(self.a * log(p / (1.0 - p)) + self.b)
 
     def transform(self, p: ArrayLike) -> Floats:
         """Return the calibrated probabilities of an array, of any shape.
@@ -60,9 +59,7 @@ class PlattMap:
         probabilities = np.asarray(p, dtype=np.float64)
         if not np.all((probabilities >= 0.0) & (probabilities <= 1.0)):
             raise ValueError('every probability must be within [0, 1]')
-        z = self.a * clipped_logit(probabilities, self.clip) + self.b
-        result: Floats = 1.0 / (1.0 + np.exp(-np.maximum(z, -LARGEST_EXPONENT)))
-        return result
+        return sigmoids(self.a * clipped_logit(probabilities, self.clip) + self.b)
 
 
 def clipped_logit(p: Floats, clip: float) -> Floats:
