@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 
-from calib_node.core.calibrators.base import Calibrator
+from calib_node.core.calibrators.base import Learner
 from calib_node.core.state import StateFile, make_document
 
 
@@ -16,7 +16,7 @@ class StateKeeper:
 
     Parameters
     ----------
-    calibrator : Calibrator
+    calibrator : Learner
         Whose state is kept.
     file : StateFile
         Where.
@@ -31,7 +31,7 @@ class StateKeeper:
         What is not as it should be, though nothing failed.
     """
 
-    def __init__(self, calibrator: Calibrator, file: StateFile) -> None:
+    def __init__(self, calibrator: Learner, file: StateFile) -> None:
         self._calibrator = calibrator
         self.file = file
         self.problem = ''

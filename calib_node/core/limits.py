@@ -65,6 +65,9 @@ class Interval:
 
 POSITIVE = Interval(0.0, low_open=True)
 
+SUM_TOLERANCE = 1e-3
+"""How far from 1 the sum of a sample's probabilities may be: half precision rounds off."""
+
 Parameter = bool | int | float
 
 # One range a name, whatever the method; None stands for true or false. Wider than any use, and

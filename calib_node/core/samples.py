@@ -8,25 +8,29 @@ as long to make, and four are made a sample.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 NANOSECONDS = 1_000_000_000
 
+P = TypeVar('P')
+"""What a classifier says: a float, or an array of a probability a class."""
+
 
 @dataclass(slots=True)
-class Prediction:
-    """A classifier's probability of the positive class.
+class Prediction(Generic[P]):
+    """What a classifier says of one observation.
 
     Attributes
     ----------
     stamp : int
         Time of the observation in nanoseconds; 0 is "no stamp".
-    probability : float or None
-        Probability of the positive class; None when the model has no opinion.
+    probability : float, ndarray of float of shape (K,), or None
+        Probability of the positive class, or of each of K classes; None when the model has no
+        opinion.
     """
 
     stamp: int
-    probability: float | None
+    probability: P | None
 
 
 @dataclass(slots=True)
@@ -38,38 +42,38 @@ class Label:
     stamp : int
         Time of the observation (not of its labelling) in nanoseconds.
     value : float or None
-        0 or 1 as it came in the message; None when the label is empty.
+        0 or 1, or the index of the class, as it came in the message; None when the label is empty.
     """
 
     stamp: int
     value: float | None
 
 
-Issued = tuple[float | None, float, Any]
+Issued = tuple[P | None, P, Any]
 """A prediction that waits for its label: raw, published, ticket.
 
 The probability that came in (None when its label is to teach nothing), the calibrated one that
 went out, which is what gets scored, and what the calibrator made it of.
 """
 
-PLACEHOLDER: Issued = (None, 0.5, None)
+PLACEHOLDER: tuple[None, Any, None] = (None, None, None)
 """Keeps the place of a prediction that teaches nothing, so that its label finds it."""
 
 
 @dataclass(slots=True)
-class Match:
+class Match(Generic[P]):
     """A prediction and its label, as learned and scored.
 
     Attributes
     ----------
-    raw, published : float
+    raw, published : float or ndarray of float of shape (K,)
         The probability before and after calibration, as they were when it was published.
     label : int
-        0 or 1.
+        0 or 1, or the index of the class.
     """
 
-    raw: float
-    published: float
+    raw: P
+    published: P
     label: int
 
 
@@ -77,12 +81,13 @@ REASONS = {
     'undecodable': 'the bytes are not the message type they claim to be',
     'layout': 'the layout of the array is not trivial',
     'too_short': 'the array is too short for a stamp',
-    'wrong_length': 'the array does not hold one value after its stamp',
+    'wrong_length': 'the number of values is wrong',
     'bad_stamp': 'the stamp is not whole seconds and nanoseconds',
     'zero_stamp': 'the stamp is zero',
     'not_a_number': 'the field holds no number',
     'not_finite': 'the value is not finite',
     'out_of_range': 'the probability is outside [0, 1]',
+    'bad_sum': 'the probabilities of the classes do not sum to 1',
     'bad_label': 'the label is neither 0 nor 1',
 }
 
@@ -96,9 +101,11 @@ class Refused(ValueError):
         A key of `REASONS`, by which refusals are counted.
     detail : object
         What was found instead.
+    sentence : str
+        What is wrong, where that of `REASONS` does not fit; empty: it does.
     """
 
-    def __init__(self, reason: str, detail: object = '') -> None:
+    def __init__(self, reason: str, detail: object = '', sentence: str = '') -> None:
         self.reason = reason
         found = f' ({detail})' if detail != '' else ''
-        super().__init__(f'{REASONS[reason]}{found}')
+        super().__init__(f'{sentence or REASONS[reason]}{found}')

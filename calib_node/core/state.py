@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from calib_node.core.calibrators import Calibrator, StateError
+from calib_node.core.calibrators import Learner, StateError
 from calib_node.core.limits import brief
 
 FORMAT = 'calib_node/state'
@@ -32,7 +32,7 @@ class StateFileInUse(Exception):
     """Another process holds the lock of the state file."""
 
 
-def make_document(calibrator: Calibrator, node: str) -> dict[str, Any]:
+def make_document(calibrator: Learner, node: str) -> dict[str, Any]:
     """Return what the state file holds, but for the time of saving."""
     return {
         'format': FORMAT,
@@ -43,7 +43,7 @@ def make_document(calibrator: Calibrator, node: str) -> dict[str, Any]:
     }
 
 
-def restore_document(calibrator: Calibrator, document: dict[str, Any]) -> None:
+def restore_document(calibrator: Learner, document: dict[str, Any]) -> None:
     """Check a document read from a file and let the calibrator take it over.
 
     Raises
@@ -60,6 +60,9 @@ def restore_document(calibrator: Calibrator, document: dict[str, Any]) -> None:
         raise StateError(
             f'it was saved by method {brief(document.get("method"))}, not by {calibrator.name!r}'
         )
+    classes, own = document.get('classes', 1), getattr(calibrator, 'classes', 1)
+    if classes != own:
+        raise StateError(f'it was saved with classes {brief(classes)}, not with {own}')
     calibrator.restore(document)
 
 
@@ -200,7 +203,7 @@ class StateFile:
             shutil.copy(self.path, link)
         os.replace(link, self.backup)
 
-    def load(self, calibrator: Calibrator) -> dict[str, Any]:
+    def load(self, calibrator: Learner) -> dict[str, Any]:
         """Restore the calibrator from the file and return the document; move nothing.
 
         Raises
@@ -213,7 +216,7 @@ class StateFile:
         self._saved = {key: document[key] for key in document if key != 'saved_at'}
         return document
 
-    def recover(self, calibrator: Calibrator) -> tuple[dict[str, Any] | None, list[str]]:
+    def recover(self, calibrator: Learner) -> tuple[dict[str, Any] | None, list[str]]:
         """Restore the calibrator at a start: from the file, else from its ``.bak``, else not.
 
         A bad file is set aside, never deleted.

@@ -10,13 +10,8 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from calib_node.core.limits import nearest_name
-from calib_node.ros.parameters import (
-    BY_NAME,
-    TABLE,
-    ParameterError,
-    default_of,
-    names_of_method,
-)
+from calib_node.ros.configuration import default_of, names_of_method
+from calib_node.ros.parameters import BY_NAME, TABLE, ParameterError, Value
 
 # rclpy declares these itself.
 OF_RCLPY = ('use_sim_time', 'start_type_description_service')
@@ -50,14 +45,20 @@ def declare(node: Node) -> tuple[dict[str, Any], list[str]]:
     }
     for name in given:
         node.undeclare_parameter(name)
-    method = str(BY_NAME['method'].check(given.get('method', BY_NAME['method'].default)))
+    method: Any = _checked(given, 'method')
+    classes: Any = _checked(given, 'classes')
     values: dict[str, Any] = {}
     for spec in TABLE:
-        values[spec.name] = spec.check(given.get(spec.name, default_of(spec, method)))
+        values[spec.name] = spec.check(given.get(spec.name, default_of(spec, method, classes)))
         node.declare_parameter(
             spec.name, values[spec.name], spec.descriptor(), ignore_override=True
         )
     return values, [name for name in given if name not in BY_NAME]
+
+
+def _checked(given: dict[str, Any], name: str) -> Value:
+    spec = BY_NAME[name]
+    return spec.check(given.get(name, spec.default))
 
 
 def without_effect(node: Node, values: dict[str, Any], others: list[str]) -> list[str]:

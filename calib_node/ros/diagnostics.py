@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,11 +13,17 @@ from rclpy.node import Node
 
 from calib_node.core.keeper import StateKeeper
 from calib_node.core.matching import Matcher
-from calib_node.core.metrics import LOG_LOSS_CLIP, RollingReliability
-from calib_node.core.pipeline import Pipeline
+from calib_node.core.metrics import LOG_LOSS_CLIP
+from calib_node.core.pipeline import AnyPipeline, Figures
 from calib_node.core.samples import REASONS
 from calib_node.ros.topics import DIAGNOSTICS, LABELS, RAW, Topics
 
+SCORES = ('ECE', 'Brier score', f'log-loss (clip {LOG_LOSS_CLIP:g})')
+MULTICLASS_SCORES = (
+    'ECE (top class)',
+    'Brier score (sum over classes)',
+    f'log-loss (true class, clip {LOG_LOSS_CLIP:g})',
+)
 LABELS_WITHOUT_MATCH = 10
 """So many labels in a row without a match are worth a warning."""
 
@@ -43,7 +49,7 @@ class Health:
         return level if isinstance(level, bytes) else bytes([level])
 
 
-def judge(health: Health, pipeline: Pipeline, ece_warn: float, min_samples: int) -> None:
+def judge(health: Health, pipeline: AnyPipeline, ece_warn: float, min_samples: int) -> None:
     """Add what is wrong with the figures themselves."""
     if pipeline.update_error:
         health.errors.append(
@@ -57,7 +63,7 @@ def judge(health: Health, pipeline: Pipeline, ece_warn: float, min_samples: int)
         health.warnings.append(f'{unmatched} labels came and none matched{_how_far(pipeline)}')
 
 
-def _how_far(pipeline: Pipeline) -> str:
+def _how_far(pipeline: AnyPipeline) -> str:
     miss = pipeline.matcher.miss
     if miss is None:
         return '; their predictions have expired or never came (see match.horizon)'
@@ -68,7 +74,7 @@ def _how_far(pipeline: Pipeline) -> str:
     )
 
 
-def describe(pipeline: Pipeline, health: Health) -> str:
+def describe(pipeline: AnyPipeline, health: Health) -> str:
     """Return the message of the status: what is wrong, or how well calibrated it is."""
     sentences = health.errors + health.warnings + health.stale
     if sentences:
@@ -98,7 +104,7 @@ class Diagnostics:
         self,
         node: Node,
         values: Mapping[str, Any],
-        pipeline: Pipeline,
+        pipeline: AnyPipeline,
         keeper: StateKeeper | None,
         topics: Topics,
         notes: list[str],
@@ -189,17 +195,18 @@ class Diagnostics:
         return values
 
 
-def _figures(pipeline: Pipeline) -> list[tuple[str, str]]:
+def _figures(pipeline: AnyPipeline) -> list[tuple[str, str]]:
     counts = pipeline.counts
     calibrator = pipeline.calibrator
-    values = [('method', calibrator.name)]
+    values = [('method', calibrator.name), ('classes', str(pipeline.classes))]
     values += [
         (key, repr(value))
         for key, value in calibrator.state().items()
-        if isinstance(value, int | float)
+        if isinstance(value, int | float) and key != 'classes'
     ]
-    values += _scores(pipeline.raw, 'raw ')
-    values += _scores(pipeline.calibrated, '')
+    scores = SCORES if pipeline.classes == 1 else MULTICLASS_SCORES
+    values += _scores(pipeline.raw, [f'raw {name}' for name in scores])
+    values += _scores(pipeline.calibrated, scores)
     values += [
         ('samples in window', str(pipeline.calibrated.count)),
         ('predictions', str(counts.predictions)),
@@ -218,12 +225,11 @@ def _figures(pipeline: Pipeline) -> list[tuple[str, str]]:
     return values
 
 
-def _scores(rolling: RollingReliability, prefix: str) -> list[tuple[str, str]]:
-    names = ('ECE', 'Brier score', f'log-loss (clip {LOG_LOSS_CLIP:g})')
-    if not rolling.count:
-        return [(prefix + name, 'no match yet') for name in names]
-    figures = (rolling.ece(), rolling.brier(), rolling.log_loss())
-    return [(prefix + name, f'{figure:.6f}') for name, figure in zip(names, figures, strict=True)]
+def _scores(figures: Figures[Any], names: Sequence[str]) -> list[tuple[str, str]]:
+    if not figures.count:
+        return [(name, 'no match yet') for name in names]
+    scores = (figures.ece(), figures.brier(), figures.log_loss())
+    return [(name, f'{score:.6f}') for name, score in zip(names, scores, strict=True)]
 
 
 def _matching(matcher: Matcher) -> list[tuple[str, str]]:

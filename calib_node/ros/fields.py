@@ -5,16 +5,18 @@ from __future__ import annotations
 
 import importlib
 import re
+from array import array
 from typing import Any
 
 import numpy as np
 from std_msgs.msg import Float64MultiArray
 
-from calib_node.core.limits import nearest_name
+from calib_node.core.limits import brief, nearest_name
 from calib_node.core.samples import Refused
-from calib_node.ros.messages import Codec, StampedArray, to_stamp
+from calib_node.ros.messages import Codec, Floats, StampedArray, StampedProbabilities, to_stamp
 
 PATH = re.compile(r'[A-Za-z]\w*(?:\.[A-Za-z]\w*|\[\d+\])*')
+SEVERAL = '; for a probability a class set the parameter classes to their number'
 STEP = re.compile(r'[A-Za-z]\w*|\d+')
 
 
@@ -123,7 +125,7 @@ class FieldMessage:
         self._stamp = stamp
         self._positive_class = positive_class
 
-    def decode(self, message: Any) -> tuple[int, float | None, Any]:
+    def decode(self, message: Any) -> tuple[int, Any, Any]:
         """As in `Codec`; a path that ends outside an array is no opinion."""
         stamp = 0
         if self._stamp is not None:
@@ -133,14 +135,17 @@ class FieldMessage:
             value = follow(message, self._value)
         except IndexError:
             return stamp, None, message
-        if isinstance(value, str) and self._positive_class:
-            return stamp, float(value == self._positive_class), message
-        try:
-            return stamp, float(value), message
-        except (TypeError, ValueError):
-            raise Refused('not_a_number', repr(value)) from None
+        return stamp, self._read(value), message
 
-    def encode(self, carrier: Any, probability: float) -> Any:
+    def _read(self, value: Any) -> Any:
+        if isinstance(value, str) and self._positive_class:
+            return float(value == self._positive_class)
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            raise Refused('not_a_number', brief(value)) from None
+
+    def encode(self, carrier: Any, probability: Any) -> Any:
         """As in `Codec`."""
         *parents, last = self._value
         parent = follow(carrier, parents)
@@ -149,6 +154,32 @@ class FieldMessage:
         else:
             setattr(parent, last, probability)
         return carrier
+
+
+class FieldProbabilities(FieldMessage):
+    """Reads and writes an array of a probability a class in a message of any type."""
+
+    def _read(self, value: Any) -> Floats | None:
+        if not _is_array_of_floats(value):
+            raise Refused('not_a_number', brief(value), 'the field holds no array of floats')
+        # A copy, since the calibrated ones will be written over those in the message.
+        return np.array(value, np.float64) if len(value) else None
+
+    def encode(self, carrier: Any, probability: Floats) -> Any:
+        """As in `Codec`; the array in the message keeps its type."""
+        values = follow(carrier, self._value)
+        if isinstance(values, array):
+            values[:] = array(values.typecode, probability.astype(values.typecode).tobytes())
+        else:
+            values[:] = probability
+        return carrier
+
+
+def _is_array_of_floats(value: Any) -> bool:
+    # What rclpy holds a sequence in, and an array of fixed size.
+    if isinstance(value, array):
+        return value.typecode in 'fd'
+    return isinstance(value, np.ndarray) and value.dtype.kind == 'f'
 
 
 def make_codec(values: dict[str, Any], side: str) -> Codec:
@@ -166,12 +197,20 @@ def make_codec(values: dict[str, Any], side: str) -> Codec:
     ValueError
         If the type, a path or the stamping cannot be; the sentence says what to set.
     """
+    if values['classes'] > 1 and values['positive_class']:
+        raise ValueError(
+            'positive_class is for labels of two classes, and classes is '
+            f'{values["classes"]}: a label is then the index of its class, so leave it empty'
+        )
     message_type = find_type(values[f'{side}.type'])
+    classes = values['classes'] if side == 'raw' else 1
     value = values[f'{side}.value_field']
     stamp = values[f'{side}.stamp_field']
     by_message = values[f'{side}.stamping'] == 'header'
     if message_type is Float64MultiArray and not value and by_message:
-        return StampedArray()
+        if classes > 1:
+            return StampedProbabilities()
+        return StampedArray(SEVERAL if side == 'raw' else '')
     fields = message_type.get_fields_and_field_types()
     if not value:
         if list(fields) != ['data'] or fields['data'] == 'string' or 'Array' in fields['data']:
@@ -193,18 +232,29 @@ def make_codec(values: dict[str, Any], side: str) -> Codec:
             raise ValueError(f'{side}.stamp_field: {stamp!r} is not a builtin_interfaces/Time')
     value_steps = check_path(message_type, value, f'{side}.value_field')
     if side == 'raw':
-        _check_holds_probability(message_type, value_steps, value)
-    return FieldMessage(message_type, value_steps, stamp_steps, values['positive_class'])
+        _check_holds_probability(message_type, value_steps, value, classes)
+    codec = FieldMessage if classes == 1 else FieldProbabilities
+    return codec(message_type, value_steps, stamp_steps, values['positive_class'])
 
 
-def _check_holds_probability(message_type: Any, steps: list[str | int], path: str) -> None:
+def _check_holds_probability(
+    message_type: Any, steps: list[str | int], path: str, classes: int
+) -> None:
     try:
         value = follow(message_type(), steps)
     except IndexError:
         # An array that a message fills; what it holds shows when one comes.
         return
-    if not isinstance(value, float | np.floating):
+    several = _is_array_of_floats(value)
+    if classes == 1 and not isinstance(value, float | np.floating):
         raise ValueError(
             f'raw.value_field: {path!r} does not hold a floating point number, '
-            'so a probability cannot be written back'
+            f'so a probability cannot be written back{SEVERAL if several else ""}'
         )
+    if classes > 1 and not several:
+        raise ValueError(
+            f'raw.value_field: {path!r} does not hold an array of floating point numbers, '
+            f'which classes of {classes} needs; classes is 1 for that of the positive class'
+        )
+    if classes > 1 and isinstance(value, np.ndarray) and len(value) != classes:
+        raise ValueError(f'raw.value_field: {path!r} holds {len(value)} numbers, not {classes}')

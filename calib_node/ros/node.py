@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 import time
 from collections.abc import Callable
@@ -17,14 +16,12 @@ from rclpy.timer import Timer
 from std_msgs.msg import Float64
 from std_srvs.srv import Trigger
 
-from calib_node.core.calibrators import StateError, create
+from calib_node.core.calibrators import StateError
 from calib_node.core.keeper import StateKeeper
-from calib_node.core.matching import create_matcher
-from calib_node.core.pipeline import Pipeline
-from calib_node.core.samples import NANOSECONDS, Label, Prediction, Refused
+from calib_node.core.samples import Label, Prediction, Refused
 from calib_node.core.state import StateFile
 from calib_node.core.state_path import resolve_path
-from calib_node.ros import declaration, parameters
+from calib_node.ros import configuration, declaration
 from calib_node.ros.diagnostics import Diagnostics
 from calib_node.ros.fields import make_codec
 from calib_node.ros.messages import reliability_message
@@ -48,7 +45,7 @@ class CalibrationNode(Node):
         super().__init__('calib_node', automatically_declare_parameters_from_overrides=True)
         try:
             self.values, others = declaration.declare(self)
-            self.pipeline = self._make_pipeline()
+            self.pipeline = configuration.make_pipeline(self.values)
             self.keeper = self._make_keeper()
             self.topics = self._make_topics()
         except Exception:
@@ -72,12 +69,6 @@ class CalibrationNode(Node):
         self._listen_to_parameters()
         effective = ', '.join(f'{name}={value!r}' for name, value in self.values.items())
         self.get_logger().info(f'ready: {self.topics.describe()}; {effective}')
-
-    def _make_pipeline(self) -> Pipeline:
-        values = self.values
-        method = create(values['method'], **_of_method(values))
-        matcher = create_matcher(**_matching(values))
-        return Pipeline(method, matcher, values['ece.bins'], values['ece.window'])
 
     def _make_keeper(self) -> StateKeeper | None:
         if not self.values['state.enabled']:
@@ -239,9 +230,7 @@ class CalibrationNode(Node):
     def _check(self, changes: list[Parameter]) -> SetParametersResult:
         try:
             changed = declaration.check(changes, self.values)
-            if any(parameters.BY_NAME[name].of_method for name in changed):
-                trial = copy.deepcopy(self.pipeline.calibrator)
-                trial.configure(**_of_method({**self.values, **changed}))
+            configuration.check_change(self.pipeline.calibrator, self.values, changed)
         except ValueError as error:
             return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)
@@ -257,19 +246,11 @@ class CalibrationNode(Node):
 
     def _use(self, changed: dict[str, Any]) -> None:
         """Let checked values take effect."""
-        values, pipeline = self.values, self.pipeline
-        old_window = (pipeline.raw.bins, pipeline.raw.window)
+        values = self.values
         values.update(changed)
-        method = _of_method(values)
-        if method != pipeline.calibrator.parameters():
-            pipeline.calibrator.configure(**method)
-        if any(name in changed for name in parameters.MATCH_NAMES):
-            pipeline.configure_matching(**_matching(values))
-        if old_window != (values['ece.bins'], values['ece.window']):
-            pipeline.set_window(values['ece.bins'], values['ece.window'])
-        pipeline.learning = values['learning']
+        configuration.change_pipeline(self.pipeline, values, changed)
         self._pass_invalid = values['on_invalid'] == 'pass'
-        self._label_offset = _nanoseconds(values['label.offset'])
+        self._label_offset = configuration.nanoseconds(values['label.offset'])
         for name, callback in (
             ('ece.period', self._publish_figures),
             ('diagnostics.period', self._diagnostics.publish),
@@ -277,22 +258,3 @@ class CalibrationNode(Node):
         ):
             if name in changed:
                 self._set_timer(name, values[name], callback)
-
-
-def _nanoseconds(seconds: float) -> int:
-    return round(seconds * NANOSECONDS)
-
-
-def _of_method(values: dict[str, Any]) -> dict[str, Any]:
-    names = parameters.names_of_method(values['method'])
-    return {own_name: values[name] for own_name, name in names.items()}
-
-
-def _matching(values: dict[str, Any]) -> dict[str, Any]:
-    return {
-        'policy': values['match.policy'],
-        'tolerance': _nanoseconds(values['match.tolerance']),
-        'horizon': _nanoseconds(values['match.horizon']),
-        'max_disorder': _nanoseconds(values['match.max_disorder']),
-        'capacity': values['match.capacity'],
-    }

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from inspect import signature
 from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
@@ -142,6 +141,13 @@ def _input(side: str, what: str) -> tuple[Spec, ...]:
 
 TABLE = (
     Spec('method', 'ops', 'calibration method', live=False, choices=tuple(CALIBRATORS)),
+    Spec(
+        'classes',
+        1,
+        'probabilities in a message, one a class; 1: that of the positive class',
+        live=False,
+        limits=Interval(1, 1000),
+    ),
     _method('gamma', 0.1, 'inverse step size of the Newton step; smaller learns faster'),
     _method(
         'rho',
@@ -149,7 +155,12 @@ TABLE = (
         'weight of the identity in A; larger is slower at first; beta, tobs, hobs: 25 if not given',
     ),
     _method('radius', 100.0, 'the parameters of the map are kept within this norm'),
-    _method('clip', 0.01, 'probabilities are clipped to [clip, 1 - clip] before the logit'),
+    _method(
+        'clip',
+        0.01,
+        'probabilities are clipped to [clip, 1 - clip] before the logit; several classes: if not '
+        'given 0.01 / classes, temperature 1e-09',
+    ),
     _method('forgetting', 1.0, 'share of A kept at each update; below 1 the map follows drift'),
     _method('calibeating.bins', 10, 'bins of the calibrated probability (tops, tobs, hops, hobs)'),
     _method(
@@ -261,16 +272,3 @@ TABLE = (
 
 BY_NAME = {spec.name: spec for spec in TABLE}
 MATCH_NAMES = tuple(name for name in BY_NAME if name.startswith('match.'))
-
-
-def names_of_method(method: str) -> dict[str, str]:
-    """Return the parameters that a method has: name here by the method's own name."""
-    own = signature(CALIBRATORS[method]).parameters
-    return {spec.of_method: spec.name for spec in TABLE if spec.of_method in own}
-
-
-def default_of(spec: Spec, method: str) -> Value:
-    """Return the default of a parameter, which may be the method's own."""
-    own = signature(CALIBRATORS[method]).parameters.get(spec.of_method)
-    default: Value = spec.default if own is None else own.default
-    return default

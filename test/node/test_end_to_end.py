@@ -8,6 +8,7 @@ import signal
 
 import pytest
 
+from calib_node.core.calibrators import CALIBRATORS
 from calib_node.core.samples import Label, Prediction
 
 from .harness import EXECUTORS, SECOND, Client, World, pipeline
@@ -70,6 +71,34 @@ def test_outputs_and_state_are_the_cores_over_a_restart(world: World, executor, 
     state = core.calibrator.state()
     saved = world.state()
     assert {key: saved[key] for key in state} == state
+
+
+@pytest.mark.parametrize('method', [name for name in CALIBRATORS if name != 'ops'])
+def test_every_method_gives_the_cores_outputs_and_goes_on_after_a_restart(world: World, method):
+    rng = random.Random(20240608)
+    core = pipeline(method)
+    node, client = world.connected({'method': method})
+    run_rounds(client, core, rng, 1_700_000_000 * SECOND)
+    node.stop(signal.SIGTERM)
+    saved = world.state()
+    assert saved['method'] == method
+    assert {key: saved[key] for key in core.calibrator.state()} == core.calibrator.state()
+
+    second = world.start({'method': method})
+    second.wait_for(f'going on from {ROUNDS * BATCH} updates')
+    client.connect()
+    run_rounds(client, core, rng, 1_700_001_000 * SECOND, rounds=2)
+
+
+def test_a_state_file_of_another_method_is_set_aside(world: World):
+    node, client = world.connected({'method': 'beta'})
+    client.teach(SECOND, 0.8, 0)
+    node.stop()
+    assert world.state()['method'] == 'beta'
+    second = world.start({'method': 'ops'})
+    second.wait_for("saved by method 'beta', not by 'ops'")
+    (aside,) = world.state_path().parent.glob('*.corrupt-*')
+    assert 'method: beta' in aside.read_text()
 
 
 @pytest.mark.parametrize('executor', EXECUTORS)

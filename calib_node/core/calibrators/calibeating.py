@@ -38,6 +38,11 @@ class Calibeating(Calibrator):
         self._start_tallies()
         self._updates = 0
 
+    @property
+    def wrapped(self) -> Calibrator:
+        """The calibrator whose output is binned; it learns with this one, not by itself."""
+        return self._wrapped
+
     @abstractmethod
     def _start_tallies(self) -> None:
         """Begin with no outcome."""
@@ -112,6 +117,10 @@ class Tracking(Calibeating):
     def issue(self, p: float) -> tuple[float, Any]:
         """Return the mean outcome of the bin of `p`, and the wrapped calibrator's ticket."""
         q, ticket = self._wrapped.issue(p)
+        return self.outcome_of(q), ticket
+
+    def outcome_of(self, q: float) -> float:
+        """Return the mean outcome so far of the bin of a forecast of the wrapped calibrator."""
         bins = self._bins
         index = int(q * bins)
         if index == bins:
@@ -119,8 +128,8 @@ class Tracking(Calibeating):
         midpoint = (index + 0.5) / bins
         weight = self._counts[index] + self._pseudo_count
         if weight == 0.0:
-            return midpoint, ticket
-        return (self._positives[index] + self._pseudo_count * midpoint) / weight, ticket
+            return midpoint
+        return (self._positives[index] + self._pseudo_count * midpoint) / weight
 
     def update(self, p: float, y: int, ticket: Any = None) -> None:
         """Learn that the forecast made of `p` had outcome `y`.

@@ -15,12 +15,10 @@ from calib_node.core.calibrators import saved
 from calib_node.core.calibrators.base import Calibrator, Learner
 from calib_node.core.calibrators.newton import UpdateNotFinite
 from calib_node.core.calibrators.saved import StateError
-from calib_node.core.limits import Interval, Parameter, brief, check_number
+from calib_node.core.limits import SUM_TOLERANCE, Interval, Parameter, brief, check_number
 
 CLASSES = Interval(2, 1000, whole=True)
 """Numbers of classes that can be calibrated."""
-SUM_TOLERANCE = 1e-3
-"""How far from 1 the sum of a sample's probabilities may be."""
 
 Floats = NDArray[np.float64]
 

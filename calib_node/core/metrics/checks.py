@@ -8,13 +8,10 @@ import operator
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calib_node.core.limits import brief
+from calib_node.core.limits import SUM_TOLERANCE, brief
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-
-SUM_TOLERANCE = 1e-3
-"""How far a row of class probabilities may be from 1: float32, and half precision, round off."""
 
 
 def _first(values: NDArray[np.generic], good: NDArray[np.bool_]) -> str:

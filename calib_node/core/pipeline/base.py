@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole behaviour without ROS: predictions and labels in, calibrated predictions out."""
+"""What pipelines of one probability and of several have in common."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Any, Generic, NoReturn, Protocol
 
-from calib_node.core.calibrators.base import Calibrator
 from calib_node.core.matching import Matcher, reconfigure
-from calib_node.core.metrics.rolling import RollingReliability
-from calib_node.core.samples import PLACEHOLDER, Issued, Label, Match, Prediction, Refused
+from calib_node.core.pipeline.figures import Figures
+from calib_node.core.samples import PLACEHOLDER, Issued, Label, Match, P, Prediction, Refused
 
 OVERSHOOT = 1e-6
 """A probability this far outside [0, 1] is taken as rounding and clamped."""
@@ -34,12 +35,25 @@ class PipelineCounts:
     labels_since_match: int = 0
 
 
-class Pipeline:
-    """Calibrates predictions at once and learns from their labels when they come.
+class Forecaster(Protocol[P]):
+    """What a pipeline asks of its calibrator."""
+
+    def issue(self, p: P, /) -> tuple[P, Any]:
+        """Return what `p` is calibrated to, and the ticket for its label."""
+
+    def update(self, p: P, y: int, ticket: Any = None, /) -> None:
+        """Learn that the forecast made of `p` had outcome `y`."""
+
+    def reset(self) -> None:
+        """Forget everything learned."""
+
+
+class BasePipeline(ABC, Generic[P]):
+    """All of a pipeline but for what a prediction is: a float, or an array of several classes.
 
     Parameters
     ----------
-    calibrator : Calibrator
+    calibrator : Forecaster
         Learns and maps.
     matcher : Matcher
         Finds the prediction of a label.
@@ -47,24 +61,12 @@ class Pipeline:
         Of the rolling figures.
     learning : bool
         False: match and score, but do not update. Those pairs are never learned later.
-
-    Examples
-    --------
-    >>> from calib_node.core.calibrators import create
-    >>> from calib_node.core.matching import StampMatcher
-    >>> pipeline = Pipeline(create('ops'), StampMatcher())
-    >>> pipeline.predict(Prediction(stamp=1, probability=0.8))
-    Prediction(stamp=1, probability=0.8)
-    >>> pipeline.label(Label(stamp=1, value=0.0))
-    [Match(raw=0.8, published=0.8, label=0)]
-    >>> round(pipeline.predict(Prediction(stamp=2, probability=0.8)).probability, 8)
-    0.76075807
     """
 
     def __init__(
         self,
-        calibrator: Calibrator,
-        matcher: Matcher[Issued, int],
+        calibrator: Forecaster[P],
+        matcher: Matcher[Issued[P], int],
         bins: int = 15,
         window: int = 1000,
         learning: bool = True,
@@ -76,20 +78,43 @@ class Pipeline:
         self.update_error = ''
         self.set_window(bins, window)
 
+    @property
+    @abstractmethod
+    def classes(self) -> int:
+        """Number of probabilities in a prediction; 1: that of the positive class."""
+
+    @abstractmethod
+    def _new_figures(self, bins: int, window: int) -> Figures[P]:
+        """Return the figures of an empty window."""
+
+    @abstractmethod
+    def _checked(self, raw: P, stamp: int) -> P:
+        """Return what came in, rounding taken away, or refuse it by `_refuse_prediction`."""
+
+    @abstractmethod
+    def _class_of(self, value: float) -> int:
+        """Return the class of a label that is neither 0 nor 1.
+
+        Raises
+        ------
+        Refused
+            If there is no such class.
+        """
+
     def set_window(self, bins: int, window: int) -> None:
         """Start the rolling figures anew with other bins or another window."""
-        self._unscored: list[tuple[float, float, int]] = []
-        self._raw = RollingReliability(bins, window)
-        self._calibrated = RollingReliability(bins, window)
+        self._unscored: list[tuple[P, P, int]] = []
+        self._raw = self._new_figures(bins, window)
+        self._calibrated = self._new_figures(bins, window)
 
     @property
-    def raw(self) -> RollingReliability:
+    def raw(self) -> Figures[P]:
         """Figures of the probabilities as they came in."""
         self._score()
         return self._raw
 
     @property
-    def calibrated(self) -> RollingReliability:
+    def calibrated(self) -> Figures[P]:
         """Figures of the probabilities as they were published."""
         self._score()
         return self._calibrated
@@ -100,7 +125,7 @@ class Pipeline:
             self._calibrated.add(published, y)
         self._unscored.clear()
 
-    def predict(self, prediction: Prediction) -> Prediction:
+    def predict(self, prediction: Prediction[P]) -> Prediction[P]:
         """Return the calibrated prediction, and learn from labels that came before it.
 
         A prediction of no opinion comes back unchanged. One with no stamp is calibrated, but no
@@ -109,8 +134,7 @@ class Pipeline:
         Raises
         ------
         Refused
-            If the probability is not a number within [0, 1]; it is counted, and nothing is
-            learned from it.
+            If it is no probability; it is counted, and nothing is learned from it.
         """
         counts = self.counts
         counts.predictions += 1
@@ -120,8 +144,7 @@ class Pipeline:
             counts.no_opinion += 1
             self._keep_place(stamp)
             return prediction
-        if not 0.0 <= raw <= 1.0:
-            raw = self._clamped(raw, stamp)
+        raw = self._checked(raw, stamp)
         published, ticket = self.calibrator.issue(raw)
         if stamp:
             pairs = self.matcher.add_prediction(stamp, (raw, published, ticket))
@@ -131,13 +154,13 @@ class Pipeline:
             counts.unstamped += 1
         return Prediction(stamp, published)
 
-    def label(self, label: Label) -> list[Match]:
+    def label(self, label: Label) -> list[Match[P]]:
         """Take a label in; return what was matched, learned and scored.
 
         Raises
         ------
         Refused
-            If the label has no stamp or is neither 0 nor 1; it is counted and leaves no trace.
+            If the label has no stamp or is no class; it is counted and leaves no trace.
         """
         counts = self.counts
         counts.labels += 1
@@ -153,9 +176,11 @@ class Pipeline:
         elif value == 1.0:
             y = 1
         else:
-            reason = 'not_finite' if value - value != 0.0 else 'bad_label'
-            self.refuse(reason)
-            raise Refused(reason, value)
+            try:
+                y = self._class_of(value)
+            except Refused as refusal:
+                self.refuse(refusal.reason)
+                raise
         pairs = self.matcher.add_label(label.stamp, y)
         if not pairs:
             counts.labels_since_match += 1
@@ -166,13 +191,13 @@ class Pipeline:
         """Count a refused message by its reason."""
         self.counts.refused[reason] += 1
 
-    def flush(self) -> list[Match]:
+    def flush(self) -> list[Match[P]]:
         """Decide all labels that wait, as at a shutdown or the end of a recording."""
         return self._learn(self.matcher.flush())
 
     def configure_matching(
         self, policy: str, tolerance: int, horizon: int, max_disorder: int, capacity: int
-    ) -> list[Match]:
+    ) -> list[Match[P]]:
         """Change the matcher's parameters; return the matches that follow from it."""
         self.matcher, pairs = reconfigure(
             self.matcher, policy, tolerance, horizon, max_disorder, capacity
@@ -184,35 +209,31 @@ class Pipeline:
         self.calibrator.reset()
         self.set_window(self._raw.bins, self._raw.window)
 
-    def _clamped(self, raw: float, stamp: int) -> float:
-        if -OVERSHOOT <= raw < 0.0:
-            return 0.0
-        if 1.0 < raw <= 1.0 + OVERSHOOT:
-            return 1.0
-        reason = 'not_finite' if raw - raw != 0.0 else 'out_of_range'
-        self.refuse(reason)
+    def _refuse_prediction(self, refusal: Refused, stamp: int) -> NoReturn:
+        self.refuse(refusal.reason)
         self._keep_place(stamp)
-        raise Refused(reason, raw)
+        raise refusal
 
     def _keep_place(self, stamp: int) -> None:
         """Let the label of a prediction that teaches nothing find it, not a neighbour."""
         if stamp:
             self._learn(self.matcher.add_prediction(stamp, PLACEHOLDER))
 
-    def _learn(self, pairs: list[tuple[Issued, int]]) -> list[Match]:
+    def _learn(self, pairs: list[tuple[Issued[P], int]]) -> list[Match[P]]:
         matches = []
+        counts = self.counts
         for (raw, published, ticket), y in pairs:
-            self.counts.labels_since_match = 0
+            counts.labels_since_match = 0
             if raw is None:
                 continue
             if self.learning:
                 try:
                     self.calibrator.update(raw, y, ticket)
-                    self.counts.learned += 1
+                    counts.learned += 1
                     self.update_error = ''
                 except ArithmeticError as error:
                     # One bad pair must not stop the next.
-                    self.counts.failed_updates += 1
+                    counts.failed_updates += 1
                     self.update_error = str(error)
             self._unscored.append((raw, published, y))
             matches.append(Match(raw, published, y))
