@@ -18,7 +18,9 @@ from river.datasets import synth
 Rows = Iterable[tuple[dict[str, float], Any]]
 
 ROWS = 5000
-"""Samples of a stream."""
+"""Samples of a stream that river ships."""
+LENGTHS = {'elec2': ROWS, 'credit': 12_000}
+"""First samples of a file, where not all are used."""
 
 ORIGINS = {
     'elec2': 'OpenML 151, electricity: electricity.csv as river.datasets.Elec2().download() '
@@ -116,7 +118,7 @@ def load(name: str, path: Path | None, count: int | None) -> Samples:
     assert path is not None
     if name == 'elec2' and not is_probabilities(path):
         return frozen_tree(name, read_elec2(path), count or ROWS)
-    return read_probabilities(name, path, count or (ROWS if name == 'elec2' else None))
+    return read_probabilities(name, path, count or LENGTHS.get(name))
 
 
 def find(folder: Path) -> Iterator[tuple[str, Path]]:

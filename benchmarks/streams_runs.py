@@ -20,11 +20,10 @@ from calib_node.core.calibrators.fits import (
     fit_temperature,
     fit_temperature_logits,
 )
+from calib_node.core.calibrators.mixture.experts import NAMES as EXPERTS
 from calib_node.core.calibrators.sgd import logistic, sgd_step
 from calib_node.core.metrics import accuracy, brier, ece, log_loss, top_label_ece
 
-EXPERTS = 14
-"""Experts of the mixture."""
 MARGIN = 0.001
 """By less than this a log-loss is as good as another."""
 FIRST = 1000
@@ -113,7 +112,7 @@ def calibration_error(q: list[float], y: list[int]) -> float:
 
 def allowance(delay: int, count: int) -> float:
     """Return how far above the best method the mixture may be on a stream of `count` samples."""
-    return max(MARGIN, (1 + delay) * log(EXPERTS) / count)
+    return max(MARGIN, (1 + delay) * log(len(EXPERTS)) / count)
 
 
 def temperature(path: Path) -> str:

@@ -15,6 +15,7 @@ from calib_node.core.calibrators.calibeating import (
 from calib_node.core.calibrators.ensemble import StepSizeEnsemble
 from calib_node.core.calibrators.hedging import HedgingOnlineBetaScaling, HedgingOnlinePlattScaling
 from calib_node.core.calibrators.identity import Identity
+from calib_node.core.calibrators.mixture import Mixture
 from calib_node.core.calibrators.multiclass import (
     MulticlassCalibrator,
     OneVsRest,
@@ -42,6 +43,7 @@ _CLASSES: tuple[type[Any], ...] = (
     HedgingOnlinePlattScaling,
     HedgingOnlineBetaScaling,
     StepSizeEnsemble,
+    Mixture,
     WindowedPlatt,
     WindowedIsotonic,
     WindowedTemperature,
@@ -58,6 +60,7 @@ __all__ = [
     'HedgingOnlinePlattScaling',
     'Identity',
     'Learner',
+    'Mixture',
     'MulticlassCalibrator',
     'MulticlassPlattScaling',
     'MulticlassTemperature',

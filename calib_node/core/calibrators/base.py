@@ -51,7 +51,10 @@ class Learner(ABC):
         for name in sorted(self.fixed & set(parameters)):
             if values[name] != now[name]:
                 raise ValueError(f'{name} of {self.name} cannot change while it runs; restart it')
-        self._configure(values)
+        try:
+            self._configure(values)
+        except ArithmeticError as error:
+            raise StateError(f'what was learned cannot be taken along: {error}') from error
 
     @abstractmethod
     def _configure(self, values: dict[str, Any]) -> None:
@@ -84,7 +87,11 @@ class Learner(ABC):
             parameters = check_parameters(given)
         except ValueError as error:
             raise StateError(f'in parameters, {error}') from None
-        self._restore(state, parameters, updates)
+        try:
+            self._restore(state, parameters, updates)
+        except ArithmeticError as error:
+            # Sound by every check, and yet so extreme that it does not survive the arithmetic.
+            raise StateError(f'it cannot be taken over: {error}') from error
         self._updates = updates
 
     @abstractmethod

@@ -115,6 +115,41 @@ def fit_isotonic(
     >>> fit_isotonic([0.1, 0.2, 0.3, 0.4], [0, 1, 0, 1]).values
     (0.25, 0.5, 0.75)
     """
+    blocks = isotonic_blocks(p, y, smooth)
+    return blocks.lines() if interpolate else blocks.steps()
+
+
+@dataclass(frozen=True)
+class IsotonicBlocks:
+    """Neighbouring p that share a value, from the lowest to the highest.
+
+    Attributes
+    ----------
+    low, mean, high : ndarray of float, shape (blocks,)
+        Smallest, mean and largest p of each block.
+    values : tuple of float
+        What each is mapped to.
+    """
+
+    low: Floats
+    mean: Floats
+    high: Floats
+    values: tuple[float, ...]
+
+    def steps(self) -> IsotonicMap:
+        """Return the staircase, whose steps lie half way between the blocks."""
+        left, right = self.high[:-1], self.low[1:]
+        middle = 0.5 * (left + right)
+        knots = np.where(middle > left, middle, right)
+        return IsotonicMap(tuple(knots.tolist()), self.values)
+
+    def lines(self) -> IsotonicMap:
+        """Return the straight lines between the blocks' means."""
+        return IsotonicMap(tuple(self.mean.tolist()), self.values)
+
+
+def isotonic_blocks(p: ArrayLike, y: ArrayLike, smooth: bool) -> IsotonicBlocks:
+    """Return what `fit_isotonic` makes a map of; its parameters are those of `fit_isotonic`."""
     probabilities, labels = check_outcomes(p, y)
     order = np.argsort(probabilities)
     ordered = probabilities[order]
@@ -132,15 +167,10 @@ def fit_isotonic(
     sizes = np.array(weights) // 2 - 1 if smooth else np.array(weights)
     lasts = np.cumsum(sizes) - 1
     firsts = lasts - sizes + 1
-    if interpolate:
-        means = np.add.reduceat(ordered, firsts) / sizes
-        # A mean of equal numbers may round to a number beyond them.
-        knots = np.minimum(np.maximum(means, ordered[firsts]), ordered[lasts])
-    else:
-        left, right = ordered[lasts[:-1]], ordered[firsts[1:]]
-        middle = 0.5 * (left + right)
-        knots = np.where(middle > left, middle, right)
-    return IsotonicMap(tuple(knots.tolist()), values)
+    low, high = ordered[firsts], ordered[lasts]
+    # A mean of equal numbers may round to a number beyond them.
+    mean = np.minimum(np.maximum(np.add.reduceat(ordered, firsts) / sizes, low), high)
+    return IsotonicBlocks(low, mean, high, values)
 
 
 def _pool_runs(counts: Integers, sums: Integers) -> tuple[Integers, Integers]:

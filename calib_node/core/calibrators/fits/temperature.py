@@ -17,6 +17,7 @@ from calib_node.core.calibrators.fits.logistic import (
     log_loss,
     smoothed_targets,
 )
+from calib_node.core.calibrators.sigmoid import sigmoids
 
 SMALLEST_PROBABILITY = 1e-38
 """What a softmax in single precision puts below it comes out as 0."""
@@ -24,6 +25,8 @@ LOWEST_TEMPERATURE = 0.01
 """Of a model that is always right the best temperature would be 0."""
 HIGHEST_TEMPERATURE = 1000.0
 """Of a model that is wrong more than right it would be infinite."""
+CLOSE = 1e-10
+"""Relative step at which the temperature is found: the next would be of its square."""
 
 
 @dataclass(frozen=True)
@@ -144,16 +147,18 @@ def fit_temperature_logits(logits: ArrayLike, y: ArrayLike) -> TemperatureMap:
     z = z - z.max(axis=1, keepdims=True)
     true = z[np.arange(labels.size), labels]
 
+    def loss(beta: float) -> float:
+        return float((np.log(np.exp(beta * z).sum(axis=1)) - beta * true).mean())
+
     def derivatives(beta: float) -> Derivatives:
         powers = np.exp(beta * z)
         total = powers.sum(axis=1)
         weighted = powers * z
         mean = weighted.sum(axis=1) / total
         variance = (weighted * z).sum(axis=1) / total - mean * mean
-        loss = float((np.log(total) - beta * true).mean())
-        return loss, float((mean - true).mean()), float(variance.mean())
+        return float((mean - true).mean()), float(variance.mean())
 
-    return TemperatureMap(1.0 / _minimise(derivatives))
+    return TemperatureMap(1.0 / _minimise(loss, derivatives))
 
 
 def fit_binary_temperature(
@@ -193,18 +198,21 @@ def fit_binary_temperature(
     targets = smoothed_targets(labels) if smooth else labels.astype(np.float64)
     squares = logits * logits
 
+    def loss(beta: float) -> float:
+        return log_loss(beta * logits, targets)[0]
+
     def derivatives(beta: float) -> Derivatives:
-        loss, gradient, curvature = log_loss(beta * logits, targets)
-        return loss, float((gradient * logits).sum()), float((curvature * squares).sum())
+        q = sigmoids(beta * logits)
+        return float((q - targets).dot(logits)), float((q - q * q).dot(squares))
 
-    return PlattMap(_minimise(derivatives), 0.0, clip)
-
-
-Derivatives = tuple[float, float, float]
-"""A loss and its first and second derivative in beta = 1 / T."""
+    return PlattMap(_minimise(loss, derivatives), 0.0, clip)
 
 
-def _minimise(derivatives: Callable[[float], Derivatives]) -> float:
+Derivatives = tuple[float, float]
+"""First and second derivative of a loss in beta = 1 / T."""
+
+
+def _minimise(loss: Callable[[float], float], derivatives: Callable[[float], Derivatives]) -> float:
     """Return the beta of smallest loss within the limits, 1 where none is better.
 
     Newton's method on ``t = ln T`` with steps of at most 1. Where the loss is not convex in t it
@@ -213,13 +221,12 @@ def _minimise(derivatives: Callable[[float], Derivatives]) -> float:
     """
     low, high = 1.0 / HIGHEST_TEMPERATURE, 1.0 / LOWEST_TEMPERATURE
     beta = 1.0
-    at_one = derivatives(1.0)
-    if derivatives(high)[1] <= 0.0:
+    if derivatives(high)[0] <= 0.0:
         beta = high
-    elif derivatives(low)[1] >= 0.0:
+    elif derivatives(low)[0] >= 0.0:
         beta = low
     else:
-        _, gradient, curvature = at_one
+        gradient, curvature = derivatives(beta)
         for _ in range(200):
             if gradient > 0.0:
                 high = beta
@@ -234,10 +241,10 @@ def _minimise(derivatives: Callable[[float], Derivatives]) -> float:
                 proposal = beta - gradient / curvature
             else:
                 proposal = high
-            if abs(proposal - beta) <= 1e-14 * beta:
+            if abs(proposal - beta) <= CLOSE * beta:
                 break
             if not low < proposal < high:
                 proposal = sqrt(low * high)
             beta = proposal
-            _, gradient, curvature = derivatives(beta)
-    return beta if derivatives(beta)[0] < at_one[0] else 1.0
+            gradient, curvature = derivatives(beta)
+    return beta if loss(beta) < loss(1.0) else 1.0

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Logistic regression online, by Newton steps of several sizes that share one matrix."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calib_node.core.calibrators import saved
+from calib_node.core.calibrators.newton import UpdateNotFinite
+from calib_node.core.calibrators.saved import StateError
+from calib_node.core.calibrators.sigmoid import residual, sigmoid
+
+Floats = NDArray[np.float64]
+
+RADIUS = 100.0
+"""Parameters are kept within this norm."""
+
+
+class NewtonLogistic:
+    """Several logistic regressions on one feature vector, which differ in their step size.
+
+    Each steps by ``-P u (sigmoid(v'u) - y) / gamma``, where ``P`` is the inverse of ``rho I`` and
+    the Hessians ``q (1 - q) u u'`` of the log-loss so far, q (1 - q) averaged over the
+    regressions. One matrix then serves them all.
+
+    Parameters
+    ----------
+    start : list of float
+        Parameters to start from, of length d.
+    gammas : tuple of float
+        Inverse step size of each regression.
+    rho : float
+        What ``P`` starts as the inverse of, times the identity.
+
+    Notes
+    -----
+    Online Newton Step (Hazan, Agarwal and Kale, *Machine Learning* 69, 2007) adds the gradient's
+    outer product, ``(q - y)^2 u u'``, in place of the Hessian, which is its expectation where the
+    forecast is right; the regret bound is that of the former, and this is a heuristic. ``P`` is
+    kept as ``S S'`` and updated by Potter's square root algorithm (Battin, *Astronautical
+    Guidance*, 1964), so that no rounding can make it indefinite.
+    """
+
+    def __init__(self, start: list[float], gammas: tuple[float, ...], rho: float) -> None:
+        self._start, self._rho = start, rho
+        self._gammas = gammas
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything learned."""
+        self._v: Floats = np.tile(np.array(self._start), (len(self._gammas), 1))
+        self._s: Floats = np.eye(len(self._start)) / sqrt(self._rho)
+
+    def forecast(self, u: Floats) -> list[float]:
+        """Return the probability that each regression gives for features of shape (d,)."""
+        return [sigmoid(z) for z in self._v.dot(u).tolist()]
+
+    def learn(self, u: Floats, y: int) -> None:
+        """Learn from a label and the features that its forecast was made of.
+
+        Raises
+        ------
+        UpdateNotFinite
+            If the result would not be finite; nothing has changed then.
+        """
+        errors = [residual(z, y) for z in self._v.dot(u).tolist()]
+        # |error| is q or 1 - q.
+        curvature = sum([abs(e) * (1.0 - abs(e)) for e in errors]) / len(errors)
+        f = u.dot(self._s)
+        g = self._s.dot(f)
+        scale = 1.0 + curvature * float(f.dot(f))
+        steps = [[e / (gamma * scale)] for e, gamma in zip(errors, self._gammas)]
+        v = self._v - g * np.array(steps)
+        f *= curvature / (scale + sqrt(scale))
+        s = self._s - g[:, np.newaxis] * f
+        size = float(np.vdot(v, v))
+        if not size + scale < np.inf:
+            raise UpdateNotFinite('the update gives a number that is not finite')
+        if size > RADIUS * RADIUS:
+            norms = np.sqrt(np.sum(v * v, axis=1, keepdims=True))
+            v *= np.minimum(1.0, RADIUS / norms)
+        self._v, self._s = v, s
+
+    def state(self) -> dict[str, Any]:
+        """Return the parameters and the square root of P."""
+        return {'v': self._v.tolist(), 'root': self._s.tolist()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take over a state that `state` gave."""
+        shape = self._v.shape
+        v = np.array(saved.rows(state, 'v', shape))
+        s = np.array(saved.rows(state, 'root', (shape[1], shape[1])))
+        if np.any(np.sum(v * v, axis=1) > RADIUS**2 * (1.0 + 1e-9)):
+            raise StateError(f'v must be within the norm {RADIUS:g}')
+        if not float(np.abs(s).max()) <= 1.0 / sqrt(self._rho) * (1.0 + 1e-9):
+            raise StateError('root must not be larger than the one it started from')
+        self._v, self._s = v, s
