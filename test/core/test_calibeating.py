@@ -169,7 +169,8 @@ def test_parameters_are_those_of_the_wrapped_calibrator_and_its_own(method):
 def test_wrapped_parameters_change_while_it_runs(method):
     calibrator, wrapped = learned(method), create(WRAPPED[method])
     state, parameters = calibrator.state(), wrapped.parameters()
-    wrapped.restore({**state['wrapped'], 'updates': state['updates'], 'parameters': parameters})
+    state = {**state, **state['wrapped'], 'method': wrapped.name, 'parameters': parameters}
+    wrapped.restore(state)
     for one in (calibrator, wrapped):
         one.configure(rho=7.0, radius=0.5)
     assert calibrator.state()['wrapped'].items() <= wrapped.state().items()

@@ -170,7 +170,8 @@ def _choice(calibrator, p: float) -> tuple[int, float]:
     state = calibrator.state()
     wrapped = create(WRAPPED[calibrator.name])
     parameters = wrapped.parameters()
-    wrapped.restore({**state['wrapped'], 'updates': state['updates'], 'parameters': parameters})
+    state = {**state, **state['wrapped'], 'method': wrapped.name, 'parameters': parameters}
+    wrapped.restore(state)
     pivot = bin_of(wrapped.predict(p), 10)
     game = GameOracle(10, pivot)
     for number, point, count, positive in state['games']:

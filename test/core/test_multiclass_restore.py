@@ -134,6 +134,7 @@ def test_own_parameters_of_ops_win():
         a00, a01, a11 = state['A'][k]
         binary.restore(
             {
+                'method': 'ops',
                 'a': state['a'][k],
                 'b': state['b'][k],
                 'A': [[a00, a01], [a01, a11]],

@@ -62,7 +62,12 @@ class Learner(ABC):
 
     def state(self) -> dict[str, Any]:
         """Return all that was learned as plain numbers, lists and dicts, ready for YAML."""
-        return {**self._learned(), 'updates': self._updates, 'parameters': self.parameters()}
+        return {
+            'method': self.name,
+            **self._learned(),
+            'updates': self._updates,
+            'parameters': self.parameters(),
+        }
 
     @abstractmethod
     def _learned(self) -> dict[str, Any]:
@@ -76,6 +81,10 @@ class Learner(ABC):
         StateError
             If it is not a sound state of this method; nothing has changed then.
         """
+        if state.get('method') != self.name:
+            raise StateError(
+                f'it was saved by method {brief(state.get("method"))}, not by {self.name!r}'
+            )
         updates = saved.whole(state, 'updates')
         given = saved.table(state, 'parameters')
         if set(given) != set(self.parameters()):

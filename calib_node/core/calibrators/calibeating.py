@@ -58,7 +58,7 @@ class Calibeating(Calibrator):
     def _learned(self) -> dict[str, Any]:
         learned = self._wrapped.state()
         # They are in this calibrator's own state.
-        del learned['updates'], learned['parameters']
+        del learned['method'], learned['updates'], learned['parameters']
         return {'wrapped': learned, **self._tallies()}
 
     @abstractmethod
@@ -69,6 +69,7 @@ class Calibeating(Calibrator):
         tallies = self._checked_tallies(state, parameters['bins'], updates)
         wrapped = {
             **saved.table(state, 'wrapped'),
+            'method': self._wrapped.name,
             'updates': updates,
             'parameters': {name: parameters[name] for name in self._wrapped.parameters()},
         }

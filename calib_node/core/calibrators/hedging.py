@@ -79,6 +79,9 @@ class Hedging(Calibeating):
         if ticket is None:
             _, ticket, random = self._choose(p)
         wrapped_ticket, index, point = ticket
+        points = range(self._bins)
+        if index not in points or point not in points:
+            raise ValueError(f'the ticket is of no game and point: {index!r}, {point!r}')
         self._wrapped.update(p, y, wrapped_ticket)
         game = self._games.get(index)
         if game is None:

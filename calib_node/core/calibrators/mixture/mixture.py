@@ -57,8 +57,8 @@ class Mixture(Calibrator):
     >>> calibrator = Mixture()
     >>> round(calibrator.predict(0.9), 3)
     0.879
-    >>> for y in (1, 0) * 200:
-    ...     calibrator.update(0.9, y)
+    >>> for number in range(400):
+    ...     calibrator.update(0.9, number.bit_count() % 2)
     >>> 0.4 < calibrator.predict(0.9) < 0.6
     True
     """
