@@ -199,11 +199,7 @@ def _figures(pipeline: AnyPipeline) -> list[tuple[str, str]]:
     counts = pipeline.counts
     calibrator = pipeline.calibrator
     values = [('method', calibrator.name), ('classes', str(pipeline.classes))]
-    values += [
-        (key, repr(value))
-        for key, value in calibrator.state().items()
-        if isinstance(value, int | float) and key != 'classes'
-    ]
+    values += [(name, repr(value)) for name, value in calibrator.figures().items()]
     scores = SCORES if pipeline.classes == 1 else MULTICLASS_SCORES
     values += _scores(pipeline.raw, [f'raw {name}' for name in scores])
     values += _scores(pipeline.calibrated, scores)

@@ -60,6 +60,10 @@ class Learner(ABC):
     def _configure(self, values: dict[str, Any]) -> None:
         """Take over all parameters, checked; on an error change nothing."""
 
+    def figures(self) -> dict[str, float]:
+        """Return what is worth a look while it runs, by name; it costs next to nothing."""
+        return {'updates': self._updates}
+
     def state(self) -> dict[str, Any]:
         """Return all that was learned as plain numbers, lists and dicts, ready for YAML."""
         return {

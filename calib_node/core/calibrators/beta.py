@@ -96,6 +96,10 @@ class OnlineBetaScaling(Calibrator):
         _, _, _, a00, a01, a02, a11, a12, a22 = self._state
         return [[a00, a01, a02], [a01, a11, a12], [a02, a12, a22]]
 
+    def figures(self) -> dict[str, float]:
+        """Return a, b, c and the number of updates."""
+        return {'a': self.a, 'b': self.b, 'c': self.c, **super().figures()}
+
     def reset(self) -> None:
         """Go back to the identity map, (a, b, c) = (1, 1, 0)."""
         rho = self._rho

@@ -32,6 +32,10 @@ class Calibeating(Calibrator):
         self._own = own
         self._bins: int = own['bins']
 
+    def figures(self) -> dict[str, float]:
+        """Return the figures of the wrapped calibrator and the number of updates."""
+        return {**self._wrapped.figures(), **super().figures()}
+
     def reset(self) -> None:
         """Forget all outcomes and everything that the wrapped calibrator has learned."""
         self._wrapped.reset()

@@ -122,6 +122,11 @@ class StepSizeEnsemble(Calibrator):
         """Whether `p` was found to need calibration; None before the end of the warm-up."""
         return self._calibrates
 
+    def figures(self) -> dict[str, float]:
+        """Return whether it calibrates, the weight of each step size, and the updates."""
+        weights = {f'weight of step size {eta}': w for eta, w in zip(ETAS, self._weights)}
+        return {'calibrates': not self._passes, **weights, **super().figures()}
+
     def reset(self) -> None:
         """Go back to maps that know nothing, and to the start of the warm-up."""
         self._maps: tuple[LogisticMap, ...] = ((0.0, 0.0),) * 3

@@ -90,6 +90,10 @@ class OnlinePlattScaling(Calibrator):
         _, _, a00, a01, a11 = self._state
         return [[a00, a01], [a01, a11]]
 
+    def figures(self) -> dict[str, float]:
+        """Return a, b and the number of updates."""
+        return {'a': self.a, 'b': self.b, **super().figures()}
+
     def reset(self) -> None:
         """Go back to the identity map, (a, b) = (1, 0)."""
         self._state: Newton2 = (1.0, 0.0, self._rho, 0.0, self._rho)

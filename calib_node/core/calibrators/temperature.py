@@ -49,6 +49,10 @@ class TemperatureLearner(Learner):
         """T; above 1 the forecasts become less sure."""
         return 1.0 / self._beta
 
+    def figures(self) -> dict[str, float]:
+        """Return the temperature and the number of updates."""
+        return {'temperature': self.temperature, **super().figures()}
+
     def reset(self) -> None:
         """Go back to T = 1."""
         self._beta, self._A = self._within(1.0), float(self._rho)

@@ -17,7 +17,7 @@ from calib_node.core.calibrators.calibeating import (
 )
 from calib_node.core.calibrators.mixture.newton_logistic import NewtonLogistic
 from calib_node.core.calibrators.mixture.window_fits import WindowFits
-from calib_node.core.calibrators.newton import Newton2, is_positive_definite, newton_step
+from calib_node.core.calibrators.newton import Newton2, newton_step
 from calib_node.core.calibrators.platt import OnlinePlattScaling
 from calib_node.core.calibrators.saved import StateError
 from calib_node.core.calibrators.sigmoid import residual, sigmoid
@@ -54,6 +54,8 @@ FAST = {'gamma': 0.1, 'rho': 10.0, 'radius': 100.0}
 """Parameters of the Newton step that forgets fast."""
 FORGOTTEN = 0.01
 """The share of its matrix that it forgets with a label that comes at once."""
+LARGEST_GRADIENT = 5.0
+"""Above the norm of ``(ln 99, 1)`` and of what beta scaling makes of a clipped `p`."""
 WITHIN_ONE = Interval(-1.0, 1.0)
 
 
@@ -154,8 +156,9 @@ class Experts:
         fast = saved.numbers(state, 'fast', 5)
         t0, t1, a00, a01, a11 = fast
         radius = FAST['radius'] * (1.0 + 1e-9)
-        if hypot(t0, t1) > radius or not is_positive_definite(a00, a01, a11):
-            raise StateError(f'fast must be parameters and a matrix, not {brief(fast)}')
+        if hypot(t0, t1) > radius:
+            raise StateError(f'the parameters in fast must be within {radius:g}, not {brief(fast)}')
+        check_matrix('fast', [[a00, a01], [a01, a11]], FAST['rho'], labels)
         residuals = saved.numbers(state, 'residuals', len(HORIZONS), WITHIN_ONE)
         positives = saved.whole(state, 'positives')
         if positives > labels:
@@ -167,8 +170,26 @@ class Experts:
                 raise StateError(f'in {name}, {error}') from None
             if isinstance(part, Calibrator) and part.updates != labels:
                 raise StateError(f'in {name}, there are {part.updates} updates of {labels}')
+        for name, step in {
+            'tops': self._ops,
+            'tobs': self._beta,
+            'drifting': self._drifting,
+        }.items():
+            check_matrix(name, step.state()['A'], float(step.parameters()['rho']), labels)
         self._fast = (t0, t1, a00, a01, a11)
         self._residuals, self._positives, self._labels = residuals, positives, labels
+
+
+def check_matrix(name: str, matrix: list[list[float]], rho: float, labels: int) -> None:
+    """Raise a StateError unless so many labels can make of ``rho I`` the matrix of a Newton step.
+
+    With any other a step may fail that comes after others of the same label.
+    """
+    eigenvalues = np.linalg.eigvalsh(matrix)
+    # Rounding apart, they never fall below rho and rise by no more than a squared gradient.
+    most = rho + LARGEST_GRADIENT**2 * labels
+    if not (0.99 * rho <= eigenvalues[0] and eigenvalues[-1] <= 1.01 * most):
+        raise StateError(f'the matrix of {name} cannot come of {labels} labels')
 
 
 def clipped(forecasts: list[float]) -> list[float]:

@@ -14,8 +14,15 @@ from calib_node.core.calibrators.base import Calibrator
 from calib_node.core.calibrators.mixture.delays import WINDOW, Delays
 from calib_node.core.calibrators.mixture.experts import NAMES, Experts, Features
 from calib_node.core.calibrators.mixture.weights import Weights
+from calib_node.core.calibrators.newton import UpdateNotFinite
 from calib_node.core.calibrators.saved import StateError
 from calib_node.core.limits import Parameter, bad_label, bad_probability
+
+LARGEST = 1e6
+"""Far above what the numbers of a ticket sum up to: probabilities, and logits of clipped ones."""
+
+COUNTABLE = 2**53
+"""Whole numbers below it are floats too."""
 
 
 class Ticket(NamedTuple):
@@ -88,6 +95,11 @@ class Mixture(Calibrator):
         """Weight of each expert in the forecast, by its name."""
         return dict(zip(NAMES, self._mixed.experts.tolist()))
 
+    def figures(self) -> dict[str, float]:
+        """Return the weight of each expert, the delay and the number of updates."""
+        weights = {f'weight of {name}': weight for name, weight in self.weights.items()}
+        return {**weights, 'delay of labels': self.delay, **super().figures()}
+
     def predict(self, p: float) -> float:
         """Return the calibrated probability of `p` and keep nothing."""
         return self._forecast(p)[0]
@@ -113,6 +125,10 @@ class Mixture(Calibrator):
             raise bad_label(y)
         y = int(y)
         place, forecasts, members, features = self.issue(p)[1] if ticket is None else ticket
+        numbers = [*forecasts.tolist(), *members.tolist(), *features.stack.tolist()]
+        size = sum(numbers) + features.logit + sum(features.beta)
+        if not (0 <= place < self._issued and abs(size) < LARGEST):
+            raise UpdateNotFinite('the ticket holds what no forecast was made of')
         delay = self._delays.add(self._issued - 1 - place)
         self._updates += 1
         self._mixed.learn(forecasts, members, y, delay, self._updates)
@@ -137,6 +153,8 @@ class Mixture(Calibrator):
         if not isinstance(delays, list) or len(delays) != min(updates, WINDOW):
             raise StateError(f'delays must be a list of {min(updates, WINDOW)} whole numbers')
         delays = [saved.whole({'delays': delay}, 'delays') for delay in delays]
+        if max(updates, *delays, 0) >= COUNTABLE:
+            raise StateError(f'updates and delays must be below {COUNTABLE}')
         mixed, experts = deepcopy(self._mixed), deepcopy(self._experts)
         mixed.restore(saved.table(state, 'weights'))
         experts.restore(saved.table(state, 'experts'), updates)

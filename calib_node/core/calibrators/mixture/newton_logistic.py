@@ -46,18 +46,20 @@ class NewtonLogistic:
     """
 
     def __init__(self, start: list[float], gammas: tuple[float, ...], rho: float) -> None:
-        self._start, self._rho = start, rho
-        self._gammas = gammas
+        self._start, self._gammas, self._rho = start, gammas, rho
         self.reset()
 
     def reset(self) -> None:
         """Forget everything learned."""
-        self._v: Floats = np.tile(np.array(self._start), (len(self._gammas), 1))
-        self._s: Floats = np.eye(len(self._start)) / sqrt(self._rho)
+        size = len(self._start)
+        # S' and, below it, a row of parameters for each regression: a step changes all of it by
+        # one outer product.
+        root = np.eye(size) / sqrt(self._rho)
+        self._matrix: Floats = np.vstack([root, np.tile(self._start, (len(self._gammas), 1))])
 
     def forecast(self, u: Floats) -> list[float]:
         """Return the probability that each regression gives for features of shape (d,)."""
-        return [sigmoid(z) for z in self._v.dot(u).tolist()]
+        return [sigmoid(z) for z in self._matrix.dot(u)[len(u) :].tolist()]
 
     def learn(self, u: Floats, y: int) -> None:
         """Learn from a label and the features that its forecast was made of.
@@ -67,35 +69,41 @@ class NewtonLogistic:
         UpdateNotFinite
             If the result would not be finite; nothing has changed then.
         """
-        errors = [residual(z, y) for z in self._v.dot(u).tolist()]
+        matrix, size = self._matrix, len(u)
+        column = matrix.dot(u)
+        errors = [residual(z, y) for z in column[size:].tolist()]
         # |error| is q or 1 - q.
         curvature = sum([abs(e) * (1.0 - abs(e)) for e in errors]) / len(errors)
-        f = u.dot(self._s)
-        g = self._s.dot(f)
-        scale = 1.0 + curvature * float(f.dot(f))
-        steps = [[e / (gamma * scale)] for e, gamma in zip(errors, self._gammas)]
-        v = self._v - g * np.array(steps)
-        f *= curvature / (scale + sqrt(scale))
-        s = self._s - g[:, np.newaxis] * f
-        size = float(np.vdot(v, v))
-        if not size + scale < np.inf:
+        column[size:] = 0.0
+        step = column.dot(matrix)
+        scale = 1.0 + curvature * float(column.dot(column))
+        column *= curvature / (scale + sqrt(scale))
+        column[size:] = [e / (gamma * scale) for e, gamma in zip(errors, self._gammas)]
+        matrix = matrix - column.reshape(-1, 1).dot(step.reshape(1, -1))
+        parameters = matrix[size:]
+        squares = float(np.vdot(parameters, parameters))
+        if not squares + scale < np.inf:
             raise UpdateNotFinite('the update gives a number that is not finite')
-        if size > RADIUS * RADIUS:
-            norms = np.sqrt(np.sum(v * v, axis=1, keepdims=True))
-            v *= np.minimum(1.0, RADIUS / norms)
-        self._v, self._s = v, s
+        if squares > RADIUS * RADIUS:
+            norms = np.sqrt(np.sum(parameters * parameters, axis=1, keepdims=True))
+            parameters *= np.minimum(1.0, RADIUS / norms)
+        self._matrix = matrix
 
     def state(self) -> dict[str, Any]:
-        """Return the parameters and the square root of P."""
-        return {'v': self._v.tolist(), 'root': self._s.tolist()}
+        """Return the parameters of each regression and the square root of P, transposed."""
+        size = len(self._start)
+        return {
+            'parameters': self._matrix[size:].tolist(),
+            'root': self._matrix[:size].tolist(),
+        }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take over a state that `state` gave."""
-        shape = self._v.shape
-        v = np.array(saved.rows(state, 'v', shape))
-        s = np.array(saved.rows(state, 'root', (shape[1], shape[1])))
-        if np.any(np.sum(v * v, axis=1) > RADIUS**2 * (1.0 + 1e-9)):
-            raise StateError(f'v must be within the norm {RADIUS:g}')
-        if not float(np.abs(s).max()) <= 1.0 / sqrt(self._rho) * (1.0 + 1e-9):
+        size = len(self._start)
+        parameters = np.array(saved.rows(state, 'parameters', (len(self._gammas), size)))
+        root = np.array(saved.rows(state, 'root', (size, size)))
+        if np.any(np.sum(parameters * parameters, axis=1) > RADIUS**2 * (1.0 + 1e-9)):
+            raise StateError(f'parameters must be within the norm {RADIUS:g}')
+        if not float(np.abs(root).max()) <= 1.0 / sqrt(self._rho) * (1.0 + 1e-9):
             raise StateError('root must not be larger than the one it started from')
-        self._v, self._s = v, s
+        self._matrix = np.vstack([root, parameters])

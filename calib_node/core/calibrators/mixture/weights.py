@@ -97,7 +97,7 @@ class Weights:
         weights *= (self._kept / weights.dot(self._ones)).reshape(-1, 1)
         weights += self._spread
         mixed = self._members * members
-        mixed *= 1.0 / float(np.add.reduce(mixed))
+        mixed *= 1.0 / sum(mixed.tolist())
         mixed += NO_SHARE
         self._weights, self._members = weights, mixed
 
