@@ -120,7 +120,7 @@ class Windowed(Calibrator):
         if (
             not isinstance(labels, list)
             or len(labels) != len(p)
-            or any(y not in (0, 1) for y in labels)
+            or any(isinstance(y, bool) or y not in (0, 1) for y in labels)
         ):
             raise StateError(f'y must be a list of {len(p)} labels, 0 or 1, not {brief(labels)}')
         since, window = saved.whole(state, 'since'), parameters['window']

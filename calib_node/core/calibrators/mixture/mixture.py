@@ -48,9 +48,9 @@ class Mixture(Calibrator):
 
     Notes
     -----
-    With labels at once its log-loss over a stream is at most that of any expert (as clipped to
-    ``[0.001, 0.999]``) plus ln 39 = 3.7, whatever the labels. No useful bound is known where they
-    are late. `Weights` says what is proved; the experts are chosen by theory and on held-out
+    Until the first label it passes `p` on as it is. With labels at once its log-loss from there on
+    is at most that of any expert (as clipped to ``[0.001, 0.999]``) plus ln 39 = 3.7, whatever the
+    labels. No useful bound is known where they are late. `Weights` says what is proved; the experts are chosen by theory and on held-out
     streams.
 
     References
@@ -62,8 +62,8 @@ class Mixture(Calibrator):
     Examples
     --------
     >>> calibrator = Mixture()
-    >>> round(calibrator.predict(0.9), 3)
-    0.879
+    >>> calibrator.predict(0.9)
+    0.9
     >>> for number in range(400):
     ...     calibrator.update(0.9, number.bit_count() % 2)
     >>> 0.4 < calibrator.predict(0.9) < 0.6
@@ -109,6 +109,9 @@ class Mixture(Calibrator):
             raise bad_probability(p)
         forecasts, features = self._experts.forecast(p)
         q, members = self._mixed.mix(forecasts)
+        if not self._updates:
+            # Nothing is known yet, and labels may be long in coming.
+            q = p
         return q, Ticket(self._issued, forecasts, members, features)
 
     def issue(self, p: float) -> tuple[float, Ticket]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from math import sqrt
+from math import hypot, sqrt
 from typing import Any
 
 import numpy as np
@@ -102,7 +102,7 @@ class NewtonLogistic:
         size = len(self._start)
         parameters = np.array(saved.rows(state, 'parameters', (len(self._gammas), size)))
         root = np.array(saved.rows(state, 'root', (size, size)))
-        if np.any(np.sum(parameters * parameters, axis=1) > RADIUS**2 * (1.0 + 1e-9)):
+        if max(hypot(*row) for row in parameters.tolist()) > RADIUS * (1.0 + 1e-9):
             raise StateError(f'parameters must be within the norm {RADIUS:g}')
         if not float(np.abs(root).max()) <= 1.0 / sqrt(self._rho) * (1.0 + 1e-9):
             raise StateError('root must not be larger than the one it started from')
