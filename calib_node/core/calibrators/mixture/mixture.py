@@ -50,8 +50,8 @@ class Mixture(Calibrator):
     -----
     Until the first label it passes `p` on as it is. With labels at once its log-loss from there on
     is at most that of any expert (as clipped to ``[0.001, 0.999]``) plus ln 39 = 3.7, whatever the
-    labels. No useful bound is known where they are late. `Weights` says what is proved; the experts are chosen by theory and on held-out
-    streams.
+    labels. No useful bound is known where they are late. `Weights` says what is proved; the
+    experts are chosen by theory and on held-out streams.
 
     References
     ----------
