@@ -179,7 +179,7 @@ class Oracle:
         members = np.array([np.exp(e) @ forecasts for e in self.log_experts])
         issued = Issued(self.issues, p, platt, beta, stack, forecasts, members)
         self.issues += 1
-        return np.exp(self.log_members) @ members if self.labels else p, issued
+        return np.exp(self.log_members) @ members if self.labels else q_ops, issued
 
     def learn(self, issued, y):
         self.delays.append(self.issues - 1 - issued.number)

@@ -295,7 +295,7 @@ def test_the_mixture_is_within_ln_39_of_each_of_its_experts(opponent):
         q, ticket = mixture.issue(p)
         if y is None:
             y = int(q < 0.5)
-        # The first forecast is p itself, for better or worse.
+        # The first forecast is that of one expert, for better or worse.
         of_whole = of(q, y) if t else 0.0
         rows.append((of_whole, of(ticket.members, y), of(ticket.forecasts, y)))
         chance = p if y else 1.0 - p

@@ -48,10 +48,10 @@ class Mixture(Calibrator):
 
     Notes
     -----
-    Until the first label it passes `p` on as it is. With labels at once its log-loss from there on
-    is at most that of any expert (as clipped to ``[0.001, 0.999]``) plus ln 39 = 3.7, whatever the
-    labels. No useful bound is known where they are late. `Weights` says what is proved; the
-    experts are chosen by theory and on held-out streams.
+    Until the first label it forecasts what `ops` starts from, the clipped `p`. With labels at once
+    its log-loss from there on is at most that of any expert (as clipped to ``[0.001, 0.999]``)
+    plus ln 39 = 3.7, whatever the labels. No useful bound is known where they are late. `Weights`
+    says what is proved; the experts are chosen by theory and on held-out streams.
 
     References
     ----------
@@ -110,8 +110,8 @@ class Mixture(Calibrator):
         forecasts, features = self._experts.forecast(p)
         q, members = self._mixed.mix(forecasts)
         if not self._updates:
-            # Nothing is known yet, and labels may be long in coming.
-            q = p
+            # No expert has shown anything yet, and labels may be long in coming.
+            q = float(forecasts[NAMES.index('ops')])
         return q, Ticket(self._issued, forecasts, members, features)
 
     def issue(self, p: float) -> tuple[float, Ticket]:
