@@ -62,7 +62,7 @@ class Mixture(Calibrator):
     Examples
     --------
     >>> calibrator = Mixture()
-    >>> calibrator.predict(0.9)
+    >>> round(calibrator.predict(0.9), 6)
     0.9
     >>> for number in range(400):
     ...     calibrator.update(0.9, number.bit_count() % 2)
