@@ -18,6 +18,7 @@ SHARED_FILES = (
     'share/ament_index/resource_index/packages/calib_node',
     'share/calib_node/package.xml',
     'share/calib_node/config/calib.yaml',
+    'share/calib_node/config/sros/policy.xml',
     'share/calib_node/launch/calib.launch.py',
     'lib/calib_node/calib_node',
 )

@@ -3,12 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from copy import deepcopy
 
 from calib_node.core.calibrators.base import Learner
-from calib_node.core.state import StateFile, make_document
+from calib_node.core.limits import brief
+from calib_node.core.state import StateFile, make_document, restore_document
+
+TURN = 0.001
+"""Seconds that the interpreter's other threads may keep a save waiting at each step of it."""
 
 
 class StateKeeper:
@@ -58,7 +64,7 @@ class StateKeeper:
             return f'nothing learned yet; the state will be saved to {self.file.path}'
         saver = document.get('node')
         if saver != self.file.node:
-            self.notes.append(f'the state file was saved by another node, {saver}')
+            self.notes.append(f'the state file was saved by another node, {brief(saver)}')
         return f'going on from {self._calibrator.updates} updates saved in {self.file.path}'
 
     def save(self) -> bool:
@@ -79,16 +85,32 @@ class StateKeeper:
         document = make_document(self._calibrator, self.file.node)
         self._writing = self._writer.submit(self._try_to_write, document)
 
-    def load(self) -> None:
-        """Restore from the file again.
+    def load(self) -> str:
+        """Restore from the file again; return a sentence on it and on what was learned before.
+
+        What the file does not hold is kept beside it first.
 
         Raises
         ------
-        FileNotFoundError, StateError
-            If there is no sound state; nothing has changed then.
+        StateError, OSError
+            If there is no sound state, or what was learned cannot be kept; nothing has changed
+            then.
         """
         self._wait()
-        self.file.load(self._calibrator)
+        calibrator, node = self._calibrator, self.file.node
+        learned = make_document(calibrator, node)
+        trial = deepcopy(calibrator)
+        document = self.file.load(trial)
+        kept = ''
+        if calibrator.updates and make_document(trial, node) != learned:
+            try:
+                before = self.file.keep_before_load(learned)
+            except OSError as error:
+                sentence = f'nothing is loaded, as what was learned cannot be kept: {error}'
+                raise OSError(sentence) from None
+            kept = f'; what was learned before is kept as {before}'
+        restore_document(calibrator, document)
+        return f'loaded {calibrator.updates} updates from {self.file.path}{kept}'
 
     def reset(self, forget: Callable[[], None]) -> str:
         """Save, move the file away, call `forget`, save what is left; return a sentence.
@@ -102,8 +124,12 @@ class StateKeeper:
         self.save()
         kept = self.file.set_aside_for_reset()
         forget()
-        self.save()
-        return f'learning starts anew; the state before it is {kept}'
+        sentence = f'learning starts anew; the state before it is {kept}'
+        try:
+            self.save()
+        except OSError:
+            raise OSError(f'{sentence}; but {self.problem}') from None
+        return sentence
 
     def close(self) -> None:
         """Wait for the disk and let another process use the file."""
@@ -117,16 +143,33 @@ class StateKeeper:
             self._writing = None
 
     def _try_to_write(self, document: dict[str, object]) -> None:
-        with suppress(OSError):
+        with suppress(OSError), _short_turns():
             self._write(document)
 
     def _write(self, document: dict[str, object]) -> bool:
         try:
             written = self.file.save(document)
-        except OSError as error:
+        except Exception as error:
+            # The disk or the memory may be full; whatever it is, the next save is tried again.
             self.failures += 1
             self.problem = f'the state cannot be saved to {self.file.path}: {error}'
-            raise
-        if written:
-            self.problem = ''
+            if isinstance(error, OSError):
+                raise
+            raise OSError(self.problem) from error
+        self.problem = ''
         return written
+
+
+@contextmanager
+def _short_turns() -> Iterator[None]:
+    """Let a thread that often waits for the disk take its turn beside one that never waits.
+
+    It gives up the interpreter some twenty times a save, and to get it back takes 5 ms each by
+    default: a save beside a busy thread would last longer than a short autosave period.
+    """
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(min(before, TURN))
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)

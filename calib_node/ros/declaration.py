@@ -45,6 +45,10 @@ def declare(node: Node) -> tuple[dict[str, Any], list[str]]:
     }
     for name in given:
         node.undeclare_parameter(name)
+    sim_time = node.get_parameter('use_sim_time').value
+    if not isinstance(sim_time, bool):
+        # rclpy would go by the system's time.
+        raise ParameterError(f'use_sim_time must be true or false, not {sim_time!r}')
     method: Any = _checked(given, 'method')
     classes: Any = _checked(given, 'classes')
     values: dict[str, Any] = {}
@@ -89,12 +93,13 @@ def unknown_key(name: str) -> str:
 
 
 def as_declared(parameters: Iterable[Parameter]) -> list[Parameter]:
-    """Return the parameters with integers that were given for floats made floats."""
+    """Return the parameters with what was given for floats made floats, where it can be."""
     declared = []
     for parameter in parameters:
         spec = BY_NAME.get(parameter.name)
-        if spec and isinstance(spec.default, float) and type(parameter.value) is int:
-            parameter = Parameter(parameter.name, value=float(parameter.value))
+        value = spec.as_declared(parameter.value) if spec else parameter.value
+        if value is not parameter.value:
+            parameter = Parameter(parameter.name, value=value)
         declared.append(parameter)
     return declared
 

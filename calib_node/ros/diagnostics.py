@@ -127,11 +127,12 @@ class Diagnostics:
         health = Health()
         self._judge_saving(health)
         self._judge_silence(health)
+        self._judge_time(health)
         self._recommend_ids()
+        health.warnings += self._notes + self._topics.warnings()
         if not self._publisher.get_subscription_count():
             # Predictions would wait for what nobody hears.
             return
-        health.warnings += self._notes + self._topics.warnings()
         judge(health, self._pipeline, self._values['ece.warn'], self._values['ece.min_samples'])
         name = self._node.get_fully_qualified_name()
         status = DiagnosticStatus(
@@ -184,6 +185,11 @@ class Diagnostics:
         if silent > self._values['diagnostics.stale_after']:
             topic = self._topics.resolved[RAW]
             health.stale.append(f'no prediction on {topic} for {silent:.1f} s')
+
+    def _judge_time(self, health: Health) -> None:
+        # Simulated time is 0 until it comes.
+        if not self._node.get_clock().now().nanoseconds:
+            health.warnings.append('use_sim_time is true, but nothing has come on /clock')
 
     def _surroundings(self) -> list[tuple[str, str]]:
         topics = self._topics

@@ -41,7 +41,7 @@ def main(args: list[str] | None = None) -> int:
         signal.signal(number, lambda *_: stop.set())
     try:
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
-        node = CalibrationNode()
+        node = CalibrationNode(sys.argv if args is None else args)
     except Exception as reason:
         # A bad remap, an unreadable parameter file: rclpy has a type of its own for each.
         get_logger('calib_node').fatal('cannot start: ' + ' '.join(str(reason).split()))

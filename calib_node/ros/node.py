@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rcl_interfaces.msg import SetParametersResult
@@ -25,6 +25,7 @@ from calib_node.ros import configuration, declaration
 from calib_node.ros.diagnostics import Diagnostics
 from calib_node.ros.fields import make_codec
 from calib_node.ros.messages import reliability_message
+from calib_node.ros.parameter_files import not_for
 from calib_node.ros.topics import Input, Topics
 
 REPEAT_AFTER = 10.0
@@ -34,6 +35,11 @@ REPEAT_AFTER = 10.0
 class CalibrationNode(Node):
     """Calibrates the predictions of one classifier.
 
+    Parameters
+    ----------
+    arguments : sequence of str
+        The command line, to warn of parameter files in it that are for other nodes alone.
+
     Raises
     ------
     ValueError, StateFileInUse
@@ -41,7 +47,7 @@ class CalibrationNode(Node):
         sentence for the operator.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, arguments: Sequence[str] = ()) -> None:
         super().__init__('calib_node', automatically_declare_parameters_from_overrides=True)
         try:
             self.values, others = declaration.declare(self)
@@ -58,7 +64,7 @@ class CalibrationNode(Node):
         self._diagnostics = Diagnostics(
             self, self.values, self.pipeline, self.keeper, self.topics, notes
         )
-        for note in notes:
+        for note in notes + not_for(self.get_fully_qualified_name(), arguments):
             self.get_logger().warning(note)
         for name in ('save_state', 'load_state', 'reset'):
             self.create_service(Trigger, f'~/{name}', self._answer(getattr(self, f'_{name}')))
@@ -206,9 +212,7 @@ class CalibrationNode(Node):
         )
 
     def _load_state(self) -> str:
-        keeper = self._kept()
-        keeper.load()
-        return f'loaded {self.pipeline.calibrator.updates} updates from {keeper.file.path}'
+        return self._kept().load()
 
     def _reset(self) -> str:
         if self.keeper is not None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,9 @@ PERIOD = Interval(0.01, 86400.0)
 COUNT = Interval(1, 1_000_000)
 
 Value = bool | int | float | str
+
+# PyYAML, and so `ros2 param set` and launch files, makes a text of 1e-3 and of 1.0e3.
+EXPONENT = re.compile(r'[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+')
 
 
 class ParameterError(ValueError):
@@ -59,8 +63,17 @@ class Spec:
             return 'true, false'
         return str(self.limits) if self.limits else 'any text'
 
+    def as_declared(self, value: Any) -> Any:
+        """Return an integer, or a text such as 1e-3, that was given for a float as the float."""
+        if isinstance(self.default, float):
+            if isinstance(value, str) and EXPONENT.fullmatch(value):
+                return float(value)
+            if type(value) is int:
+                return as_float(value)
+        return value
+
     def check(self, value: Any) -> Value:
-        """Return `value` in the type of the parameter; an integer for a float is the float.
+        """Return `value` in the type of the parameter, as `as_declared` makes it.
 
         Raises
         ------
@@ -69,7 +82,7 @@ class Spec:
         """
         kind = type(self.default)
         if kind is float:
-            number = as_float(value)
+            number = as_float(self.as_declared(value))
             if self.limits is None or number in self.limits:
                 return number
             raise ParameterError(f'{self.name} must be a number {self.limits}, not {value!r}')
@@ -78,7 +91,7 @@ class Spec:
                 return value
             raise ParameterError(f'{self.name} must be a whole number {self.limits}, not {value!r}')
         if type(value) is not kind:
-            wanted = 'true or false' if kind is bool else 'a text'
+            wanted = 'true or false' if kind is bool else 'a text (within quotes)'
             raise ParameterError(f'{self.name} must be {wanted}, not {value!r}')
         if self.choices and value not in self.choices:
             hint = nearest_name(str(value), self.choices)

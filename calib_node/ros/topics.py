@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -105,7 +105,9 @@ class Topics:
             CALIBRATED: self.calibrated,
             'ece': self.ece,
             'raw_ece': self.raw_ece,
+            RELIABILITY: self.reliability,
         }
+        self._types_said: list[str] = []
 
     def _refuse_shared_names(self) -> None:
         """Refuse feedback, and two of our topics that would be mixed up."""
@@ -179,47 +181,59 @@ class Topics:
     def warnings(self) -> list[str]:
         """Compare types and QoS with everyone else's; return a sentence for each mismatch.
 
-        A wrong type has no event, and an event is not taken back when the other one leaves.
+        A wrong type has no event, so one that is new is logged here; and an event is not taken
+        back when the other one leaves.
         """
-        found = []
-        # Where all are matched there is no mismatch, and a look at each would cost far more.
+        types, qos = [], []
+        for name, side, info in self._unmatched():
+            endpoint, does = (
+                (self._subscriptions[name], 'publishes')
+                if side == 'publisher'
+                else (self._publishers[name], 'subscribes to')
+            )
+            wanted = type_name(endpoint.msg_type)
+            offered, requested = info.qos_profile, endpoint.qos_profile
+            if side == 'subscriber':
+                offered, requested = requested, offered
+            who = f'{self.resolved[name]}: {info.node_name} {does}'
+            if info.topic_type != wanted:
+                types.append(f'{who} {info.topic_type}, not {wanted}')
+            elif reason := _incompatibility(offered, requested):
+                qos.append(f'{who} it with an incompatible QoS: {reason}')
+        for sentence in types:
+            if sentence not in self._types_said:
+                self._node.get_logger().warning(sentence)
+        self._types_said = types
+        return types + qos
+
+    def _unmatched(self) -> Iterator[tuple[str, str, Any]]:
+        """Yield topic, side and description of the others where not all of them are matched.
+
+        Where all are there is no mismatch, and a look at each would cost far more.
+        """
+        node = self._node
         for name, subscription in self._subscriptions.items():
             # Humble cannot count them.
-            count_matched = getattr(subscription, 'get_publisher_count', lambda: -1)
-            if count_matched() == self.publishers(name):
-                continue
-            for info in self._node.get_publishers_info_by_topic(self.resolved[name]):
-                reason = _mismatch(
-                    info, subscription.msg_type, info.qos_profile, subscription.qos_profile
-                )
-                if reason:
-                    found.append(f'{self.resolved[name]}: {info.node_name} publishes {reason}')
+            matched = getattr(subscription, 'get_publisher_count', lambda: -1)()
+            if matched != self.publishers(name):
+                for info in node.get_publishers_info_by_topic(self.resolved[name]):
+                    yield name, 'publisher', info
         for name, publisher in self._publishers.items():
-            if self._node.count_subscribers(self.resolved[name]) == (
-                publisher.get_subscription_count()
-            ):
-                continue
-            for info in self._node.get_subscriptions_info_by_topic(self.resolved[name]):
-                reason = _mismatch(
-                    info, publisher.msg_type, publisher.qos_profile, info.qos_profile
-                )
-                if reason:
-                    found.append(f'{self.resolved[name]}: {info.node_name} subscribes to {reason}')
-        return found
+            topic = self.resolved[name]
+            if publisher.get_subscription_count() != node.count_subscribers(topic):
+                for info in node.get_subscriptions_info_by_topic(topic):
+                    yield name, 'subscriber', info
 
 
-def _mismatch(info: Any, message_type: Any, offered: QoSProfile, requested: QoSProfile) -> str:
-    wanted = type_name(message_type)
-    if info.topic_type != wanted:
-        return f'{info.topic_type}, not {wanted}'
+def _incompatibility(offered: QoSProfile, requested: QoSProfile) -> str:
     if (
         requested.reliability == ReliabilityPolicy.RELIABLE
         and offered.reliability == ReliabilityPolicy.BEST_EFFORT
     ):
-        return 'it with an incompatible QoS: best_effort offered, reliable requested'
+        return 'best_effort offered, reliable requested'
     if (
         requested.durability == DurabilityPolicy.TRANSIENT_LOCAL
         and offered.durability == DurabilityPolicy.VOLATILE
     ):
-        return 'it with an incompatible QoS: volatile offered, transient_local requested'
+        return 'volatile offered, transient_local requested'
     return ''

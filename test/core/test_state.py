@@ -3,17 +3,22 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import os
+import re
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import yaml
 from saved_states import NODE, document, learned, saved
 
+import calib_node
 from calib_node.core.calibrators import StateError, create
 from calib_node.core.state import StateFile, read_document, restore_document
+from calib_node.core.state.document import SAFE_LOADER
 
 
 def names(path: Path) -> set[str]:
@@ -79,6 +84,67 @@ def test_only_the_owner_reads_the_files(path):
     modes = {entry.name: stat.S_IMODE(entry.stat().st_mode) for entry in path.parent.iterdir()}
     file.unlock()
     assert modes == dict.fromkeys([path.name, f'{path.name}.bak', f'{path.name}.lock'], 0o600)
+
+
+def test_nobody_else_may_write_whatever_the_umask_and_whatever_was_there(path, monkeypatch):
+    def refuse(*_):
+        raise PermissionError('no hard links here')
+
+    monkeypatch.setattr(os, 'link', refuse)
+    path = path.parent / 'deeper' / path.name
+    old = os.umask(0)
+    try:
+        file = saved(path, 1)
+        for suffix in ('tmp', 'bak.tmp'):
+            left_over = path.with_name(f'{path.name}.{suffix}')
+            left_over.touch()
+            left_over.chmod(0o666)
+        file.save(document(2))
+        file.keep_before_load(document(3))
+        file.lock()
+    finally:
+        os.umask(old)
+    file.unlock()
+    entries = [path.parent.parent, path.parent, *path.parent.iterdir()]
+    assert len(entries) == 6
+    for entry in entries:
+        assert not stat.S_IMODE(entry.stat().st_mode) & (0o002 if entry.is_dir() else 0o077), entry
+
+
+@pytest.mark.parametrize('suffix', ['tmp', 'bak', 'bak.tmp', 'lock'])
+def test_link_that_somebody_left_beside_is_not_written_through(path, suffix):
+    file = saved(path, 1)
+    victim = path.parent.parent / 'victim'
+    victim.write_text('precious')
+    link = path.with_name(f'{path.name}.{suffix}')
+    link.symlink_to(victim)
+    if suffix == 'lock':
+        assert 'cannot be created' in file.lock()
+    file.save(document(2))
+    assert victim.read_text() == 'precious'
+    assert not path.is_symlink()
+
+
+def calls(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding='utf-8'))):
+        if isinstance(node, ast.Call):
+            yield ast.unparse(node.func)
+
+
+def test_nothing_that_is_read_can_become_code():
+    """A parameter, a message, a state file: data, whoever wrote it."""
+    package = Path(calib_node.__file__).parent
+    banned = re.compile(
+        r'(eval|exec|compile|__import__|os\.system|os\.popen)$|(pickle|marshal|shelve|dill)\.'
+        r'|yaml\.(unsafe_|full_)?load(_all)?$|.*Unpickler'
+    )
+    found = [
+        (path.name, call) for path in package.rglob('*.py') for call in calls(path)
+        if banned.match(call)
+    ]
+    # With a loader that descends from the safe one, see below.
+    assert found == [('document.py', 'yaml.load')]
+    assert issubclass(SAFE_LOADER, yaml.SafeLoader | getattr(yaml, 'CSafeLoader', yaml.SafeLoader))
 
 
 @pytest.mark.parametrize(

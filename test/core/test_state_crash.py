@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import random
 import shutil
 import signal
 import time
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
 from saved_states import NODE, document, learned, saved
 
-from calib_node.core.calibrators import create
+from calib_node.core.calibrators import StateError, create
 from calib_node.core.state import StateFile
 
 
@@ -147,7 +149,12 @@ def test_bad_bak_too_starts_anew(path):
         each.write_text('nonsense')
     updates, problems = recovered(path)
     assert updates == 0
-    assert problems[-1] == 'its .bak is bad too: it is not a table of fields; learning starts anew'
+    (aside,) = path.parent.glob(f'{path.name}.bak.corrupt-*')
+    assert problems[2:] == [
+        'its .bak is bad too: it is not a table of fields',
+        f'it is kept as {aside}',
+        'learning starts anew',
+    ]
 
 
 def test_bad_file_without_bak_starts_anew(path):
@@ -165,10 +172,65 @@ def test_folder_in_place_of_the_file_stays(path):
     updates, problems = recovered(path)
     assert updates == 1
     assert problems[1] == 'it is no regular file and stays where it is'
-    with pytest.raises(OSError, match='directory'):
+    with pytest.raises(OSError, match='no regular file'):
         file.save(document(3))
     assert path.is_dir()
     assert updates_in(file.backup) == 1
+
+
+def test_bad_file_that_cannot_be_set_aside_is_so_before_the_first_save(path, monkeypatch):
+    """Neither it nor the sound .bak beside it is lost to a save."""
+
+    def refuse(*_):
+        raise PermissionError(errno.EACCES, 'Permission denied')
+
+    saved(path, 1, 2)
+    path.write_text('nonsense')
+    file = StateFile(path, NODE)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, 'rename', refuse)
+        _, problems = file.recover(create('ops'))
+        assert problems[1] == 'it cannot be set aside: Permission denied'
+        for _ in range(2):
+            with pytest.raises(PermissionError):
+                file.save(document(3))
+        assert path.read_text() == 'nonsense'
+    file.save(document(3))
+    (aside,) = path.parent.glob(f'{path.name}.corrupt-*')
+    assert aside.read_text() == 'nonsense'
+    assert (updates_in(path), updates_in(file.backup)) == (3, 1)
+
+
+def test_bad_file_that_was_to_be_loaded_is_set_aside_by_the_next_save(path):
+    file = saved(path, 1, 2)
+    path.write_text('nonsense')
+    with pytest.raises(StateError):
+        file.load(create('ops'))
+    assert file.save(document(2)) is True
+    (aside,) = path.parent.glob(f'{path.name}.corrupt-*')
+    assert aside.read_text() == 'nonsense'
+    assert (updates_in(path), updates_in(file.backup)) == (2, 1)
+
+
+def test_nothing_bad_is_ever_lost_where_the_clock_shows_one_time_again_and_again(
+    path, monkeypatch
+):
+    """A robot without a clock of its own starts at the same time whenever it is switched on."""
+    moment = datetime(1970, 1, 1, tzinfo=timezone.utc)
+    monkeypatch.setattr('calib_node.core.state.file._now', lambda: moment)
+    contents = [f'nonsense {number}' for number in range(4)]
+    saved(path, 1)
+    for content in contents:
+        path.write_text(content)
+        file = StateFile(path, NODE)
+        file.recover(create('ops'))
+        file.save(document(1))
+        file.set_aside_for_reset()
+        file.save(document(2))
+    for why, count in (('corrupt', 4), ('before-reset', 4)):
+        assert len(list(path.parent.glob(f'{path.name}.{why}-*Z*'))) == count
+    kept = path.parent.glob(f'{path.name}.corrupt-*')
+    assert sorted(file.read_text() for file in kept) == contents
 
 
 def test_no_file_is_no_problem(path):

@@ -77,11 +77,10 @@ def wait_until(condition: Callable[[], Any], what: str, deadline: float = DEADLI
     return value
 
 
-class NodeProcess:
-    """The node as a process, its output read by a thread."""
+class OtherProcess:
+    """A process of a test, its output read by a thread."""
 
-    def __init__(self, arguments: list[str], environment: dict[str, str], **popen: Any) -> None:
-        command = [sys.executable, '-m', 'calib_node.ros.main', '--ros-args', *arguments]
+    def __init__(self, command: list[str], environment: dict[str, str], **popen: Any) -> None:
         self._process = subprocess.Popen(
             command,
             env=environment,
@@ -103,11 +102,6 @@ class NodeProcess:
     @property
     def output(self) -> str:
         return '\n'.join(self.lines)
-
-    @property
-    def warnings(self) -> list[str]:
-        """What the node warned of; the middleware warns of the environment of these tests."""
-        return [line for line in list(self.lines) if '[WARN]' in line and '[rmw_' not in line]
 
     @property
     def running(self) -> bool:
@@ -155,17 +149,37 @@ class NodeProcess:
         assert 'Traceback' not in self.output, self.output
 
 
+class NodeProcess(OtherProcess):
+    """The node as a process; `within` is what its command line starts with."""
+
+    def __init__(
+        self,
+        arguments: list[str],
+        environment: dict[str, str],
+        within: Iterable[str] = (),
+        **popen: Any,
+    ) -> None:
+        command = [sys.executable, '-m', 'calib_node.ros.main', '--ros-args', *arguments]
+        super().__init__([*within, *command], environment, **popen)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the node warned of; the middleware warns of the environment of these tests."""
+        return [line for line in list(self.lines) if '[WARN]' in line and '[rmw_' not in line]
+
+
 class Client:
-    """The other side of the node's topics, parameters and services."""
+    """The other side of the node's topics, parameters and services.
+
+    `topics` is where those of the node's topics are that are remapped.
+    """
 
     def __init__(
         self,
         domain: int,
         namespace: str = '',
         name: str = 'calib_node',
-        raw: str = 'raw_probabilities',
-        labels: str = 'labels',
-        calibrated: str = 'calibrated_probabilities',
+        topics: dict[str, str] | None = None,
         reliable: bool = True,
     ) -> None:
         self.context = Context()
@@ -182,19 +196,28 @@ class Client:
         self.reliability: list[Float64MultiArray] = []
         self.statuses: list[tuple[DiagnosticArray, DiagnosticStatus]] = []
         self._probes_back = 0
+        own = {'~/reliability': f'{self.full_name}/reliability', **(topics or {})}
+
+        def topic(name: str) -> str:
+            return own.get(name, name)
+
         deep = QoSProfile(depth=10_000)
         offered = QoSProfile(
             depth=10_000,
             reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
         )
-        self.raw_publisher = self.node.create_publisher(Float64MultiArray, raw, offered)
-        self.label_publisher = self.node.create_publisher(Float64MultiArray, labels, offered)
+        self.raw_publisher = self.node.create_publisher(
+            Float64MultiArray, topic('raw_probabilities'), offered
+        )
+        self.label_publisher = self.node.create_publisher(
+            Float64MultiArray, topic('labels'), offered
+        )
         hear = self.node.create_subscription
-        hear(Float64MultiArray, calibrated, self._hear, deep)
-        hear(Float64, 'ece', lambda m: self.ece.append(m.data), deep)
-        hear(Float64, 'raw_ece', lambda m: self.raw_ece.append(m.data), deep)
-        hear(Float64MultiArray, f'{self.full_name}/reliability', self.reliability.append, deep)
-        hear(DiagnosticArray, '/diagnostics', self._diagnose, deep)
+        hear(Float64MultiArray, topic('calibrated_probabilities'), self._hear, deep)
+        hear(Float64, topic('ece'), lambda m: self.ece.append(m.data), deep)
+        hear(Float64, topic('raw_ece'), lambda m: self.raw_ece.append(m.data), deep)
+        hear(Float64MultiArray, topic('~/reliability'), self.reliability.append, deep)
+        hear(DiagnosticArray, topic('/diagnostics'), self._diagnose, deep)
 
     def close(self) -> None:
         self._executor.shutdown()
@@ -397,7 +420,7 @@ class World:
         self.folder = folder
         self.domain, self._mark = take_domain()
         self.ros_home = folder / 'ros_home'
-        self.processes: list[NodeProcess] = []
+        self.processes: list[OtherProcess] = []
         self.clients: list[Client] = []
         self._strangers: list[Node] = []
 

@@ -1,65 +1,96 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The node among others: names, QoS, types, diagnostics, figures and time."""
+"""The node among others: names, QoS, types, diagnostics and figures."""
 
 from __future__ import annotations
 
 import math
 import time
+from itertools import product
 
 import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
-from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
-from rosgraph_msgs.msg import Clock
-from std_msgs.msg import Float64, String
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from std_msgs.msg import Float64, Float64MultiArray, String
 
 from calib_node.core import metrics
-from calib_node.ros.topics import NAMES
+from calib_node.ros.diagnostics import Health
+from calib_node.ros.topics import LABELS, NAMES, RAW, RELIABILITY
 
-from .harness import SECOND, World, pipeline
+from .harness import EXECUTORS, SECOND, Client, World, pipeline
 
-OK, WARN, STALE = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.STALE
+OK, WARN = DiagnosticStatus.OK, DiagnosticStatus.WARN
+ERROR, STALE = DiagnosticStatus.ERROR, DiagnosticStatus.STALE
 
 
 # Names
 
 
+TARGETS = {
+    'raw_probabilities': '/detector/door',
+    'labels': 'truth/door',
+    'calibrated_probabilities': 'door/honest',
+    'ece': 'door/ece',
+    'raw_ece': '/door/raw_ece',
+    '~/reliability': 'door/diagram',
+    '/diagnostics': 'door/diagnostics',
+}
+RESOLVED = {
+    name: target if target.startswith('/') else f'/r1/{target}' for name, target in TARGETS.items()
+}
+
+
 def test_every_topic_can_be_remapped_and_put_into_a_namespace(world: World):
-    client = world.client(
-        namespace='/r1',
-        name='front',
-        raw='/detector/door',
-        labels='truth/door',
-        calibrated='door/honest',
-    )
-    node = world.start(
-        {'ece.period': 0.02},
-        '-r',
-        '__node:=front',
-        namespace='/r1',
-        remaps={
-            'raw_probabilities': '/detector/door',
-            'labels': 'truth/door',
-            'calibrated_probabilities': 'door/honest',
-            'ece': 'door/ece',
-            'raw_ece': 'door/raw_ece',
-        },
-    )
-    ready = node.said('ready:')
-    for name, resolved in {
-        'raw_probabilities': '/detector/door',
-        'labels': '/r1/truth/door',
-        'calibrated_probabilities': '/r1/door/honest',
-        'ece': '/r1/door/ece',
-        'raw_ece': '/r1/door/raw_ece',
-    }.items():
-        assert f'{name} is {resolved}' in ready
-    heard: list[Float64] = []
-    client.node.create_subscription(Float64, 'door/ece', heard.append, 10)
+    assert set(TARGETS) == set(NAMES)
+    client = world.client(namespace='/r1', name='front', topics=TARGETS)
+    node = world.start({'ece.period': 0.02}, '-r', '__node:=front', namespace='/r1', remaps=TARGETS)
     client.connect()
     assert client.teach(SECOND, 0.9, 1) == pipeline().calibrator.predict(0.9)
-    client.spin_until(lambda: heard and client.reliability, 'figures')
+    client.spin_until(lambda: client.ece and client.raw_ece and client.reliability, 'figures')
     assert client.status.hardware_id == '/r1/front'
     assert client.trigger('save_state').success
+    for name, resolved in RESOLVED.items():
+        assert f'{name} is {resolved}' in node.said('ready:')
+        assert client.figures()[f'topic {name}'] == resolved
+    unmapped = {'/r1/raw_probabilities', '/r1/labels', '/r1/ece', '/r1/front/reliability'}
+    assert not unmapped & dict(client.node.get_topic_names_and_types()).keys()
+
+
+def of_node(client: Client, namespace: str) -> tuple[set[str], set[str]]:
+    """Return topics and services of a robot's node."""
+    graph, node = client.node, ('calib_node', namespace)
+    topics = dict(graph.get_publisher_names_and_types_by_node(*node))
+    topics.update(graph.get_subscriber_names_and_types_by_node(*node))
+    return set(topics), set(dict(graph.get_service_names_and_types_by_node(*node)))
+
+
+def test_two_robots_share_nothing_but_the_diagnostics(world: World):
+    file = world.parameters_file({'/**': {'ros__parameters': {'gamma': 0.5}}})
+    robots = {name: world.client(namespace=name) for name in ('/r1', '/r2')}
+    nodes = [world.start(None, *file, namespace=name) for name in robots]
+    for client in robots.values():
+        client.connect()
+    robots['/r1'].teach(SECOND, 0.9, 0)
+    core = pipeline(gamma=0.5).calibrator
+    assert robots['/r2'].ask(SECOND, 0.9) == core.predict(0.9)
+    core.update(0.9, 0)
+    assert robots['/r1'].ask(2 * SECOND, 0.9) == core.predict(0.9)
+    robots['/r1'].set('clip', 0.2)
+    assert robots['/r2'].get('clip') == [0.01]
+    (topics, services), (other_topics, other_services) = (
+        of_node(robots['/r1'], name) for name in robots
+    )
+    # The last two are those of every ROS node.
+    assert topics & other_topics == {'/diagnostics', '/rosout', '/parameter_events'}
+    assert '/r1/calib_node/reset' in services
+    assert not services & other_services
+    assert robots['/r1'].trigger('reset').success
+    assert robots['/r2'].figure('predictions') > 0
+    for node in nodes:
+        node.stop()
+    assert world.state('r1/calib_node')['node'] == '/r1/calib_node'
+    assert world.state('r2/calib_node')['node'] == '/r2/calib_node'
+    assert world.state('r1/calib_node')['parameters']['clip'] == 0.2
+    assert world.state('r2/calib_node')['parameters']['clip'] == 0.01
 
 
 def test_the_graph_shows_what_the_documentation_says(world: World):
@@ -119,9 +150,10 @@ def test_the_node_is_ready_soon(world: World):
 # Others that do not fit
 
 
-def test_a_best_effort_publisher_for_a_reliable_input_is_reported(world: World):
+@pytest.mark.parametrize('executor', EXECUTORS)
+def test_a_best_effort_publisher_for_a_reliable_input_is_reported(world: World, executor):
     client = world.client(reliable=False)
-    node = world.start({'qos.reliability': 'reliable'})
+    node = world.start({'qos.reliability': 'reliable', 'executor': executor})
     for topic in ('/raw_probabilities', '/labels'):
         node.wait_for('WARN', f'{topic}: a publisher offers a reliability that is incompatible')
     client.wait_for_status(
@@ -147,20 +179,50 @@ def test_a_publisher_of_another_type_is_reported_while_it_is_there(world: World)
     client.wait_for_status(OK)
 
 
-def test_a_subscriber_of_another_type_is_reported(world: World):
+OUTPUTS = {name: name for name in NAMES[2:5]} | {RELIABILITY: 'calib_node/reliability'}
+
+
+@pytest.mark.parametrize('name', OUTPUTS)
+def test_a_subscriber_of_another_type_is_reported(world: World, name):
     _, client = world.connected()
-    world.stranger().create_subscription(String, 'calibrated_probabilities', print, 10)
+    world.stranger().create_subscription(String, OUTPUTS[name], print, 10)
+    client.wait_for_status(WARN, f'/{OUTPUTS[name]}: stranger subscribes to std_msgs/msg/String')
+
+
+@pytest.mark.parametrize('name', OUTPUTS)
+def test_a_subscriber_that_asks_for_another_qos_is_reported(world: World, name):
+    node, client = world.connected()
+    kind = Float64 if 'ece' in name else Float64MultiArray
+    latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    world.stranger().create_subscription(kind, OUTPUTS[name], print, latched)
+    topic = f'/{OUTPUTS[name]}'
+    node.wait_for('WARN', f'{topic}: a subscription requests a durability that is incompatible')
     client.wait_for_status(
-        WARN, '/calibrated_probabilities: stranger subscribes to std_msgs/msg/String'
+        WARN, f'{topic}: stranger subscribes to', 'volatile offered, transient_local requested'
     )
+
+
+def test_wrong_types_are_said_once_though_nobody_hears_the_diagnostics(world: World):
+    stranger = world.stranger()
+    for name in (RAW, LABELS):
+        stranger.create_publisher(String, name, 10)
+    node = world.start()
+    for name in (RAW, LABELS):
+        sentence = f'/{name}: stranger publishes std_msgs/msg/String'
+        node.wait_for('WARN', sentence, 'not std_msgs/msg/Float64MultiArray')
+    client = world.client()
+    client.wait_for_status(WARN, 'stranger publishes')
+    for name in (RAW, LABELS):
+        assert len([line for line in node.lines if f'/{name}: stranger' in line]) == 1
 
 
 def test_several_publishers_share_a_calibrator_and_are_counted(world: World):
     _, client = world.connected()
     assert client.figures()['publishers on raw_probabilities'] == '1'
-    other = world.client()
+    other = world.client(reliable=False)
     other.connect()
     client.wait_for_figure('publishers on raw_probabilities', 2)
+    client.wait_for_figure('publishers on labels', 2)
     client.teach(SECOND, 0.9, 0)
     core = pipeline().calibrator
     core.update(0.9, 0)
@@ -197,6 +259,37 @@ def test_stale_without_predictions_and_ok_with_them(world: World):
     client.wait_for_status(STALE)
 
 
+def test_stale_names_the_topic_as_resolved(world: World):
+    client = world.client(namespace='/r1', topics={RAW: 'door/raw'})
+    remaps = {RAW: 'door/raw', LABELS: '/truth'}
+    world.start({'diagnostics.stale_after': 0.3}, namespace='/r1', remaps=remaps)
+    client.wait_for_status(STALE, 'no prediction on /r1/door/raw for 0.')
+    assert client.figures()[f'topic {LABELS}'] == '/truth'
+    assert client.figures()[f'publishers on {RAW}'] == '1'
+
+
+def test_a_status_has_the_level_of_the_gravest_that_is_wrong():
+    levels = []
+    for kinds in product(([], ['x']), repeat=3):
+        health = Health(*kinds)
+        levels.append(health.level())
+        assert isinstance(health.level(), bytes)
+    assert levels == [OK, STALE, WARN, WARN, ERROR, ERROR, ERROR, ERROR]
+
+
+def test_error_while_the_state_cannot_be_saved(world: World):
+    _, client = world.connected()
+    world.state_path().parent.mkdir(parents=True, exist_ok=True)
+    # Not even root can put a file in the place of a folder.
+    world.state_path().mkdir()
+    client.teach(SECOND, 0.9, 0)
+    assert not client.trigger('save_state').success
+    client.wait_for_status(ERROR, 'cannot be saved', str(world.state_path()))
+    world.state_path().rmdir()
+    assert client.trigger('save_state').success
+    client.wait_for_status(OK)
+
+
 def test_warn_from_min_samples_on_when_badly_calibrated(world: World):
     client = world.connected({'ece.min_samples': 20, 'ece.warn': 0.3, 'learning': False})[1]
     for i in range(1, 20):
@@ -224,24 +317,6 @@ def test_labels_that_never_match_are_reported_with_their_distance(world: World, 
             client.label((4 * i + offset) * SECOND, 1)
     client.wait_for_status(WARN, 'none matched', f'1.000 s {side} the nearest prediction')
     assert client.figure('updates') == 0
-
-
-def test_time_is_that_of_the_simulation_where_there_is_one(world: World):
-    client = world.client()
-    world.start({'use_sim_time': True})
-    clock = client.node.create_publisher(Clock, '/clock', 10)
-    tick = Clock()
-    tick.clock.sec = 1000
-
-    def simulated() -> bool:
-        clock.publish(tick)
-        return any(array.header.stamp.sec == 1000 for array, _ in client.statuses)
-
-    client.spin_until(simulated, 'stamp in simulated time')
-    # Diagnostics go on while simulated time stands still.
-    client.next_status()
-    stamp = client.statuses[-1][0].header.stamp
-    assert (stamp.sec, stamp.nanosec) == (1000, 0)
 
 
 # Figures
@@ -288,19 +363,6 @@ def test_figures_are_those_of_the_core_and_come_with_the_first_match(world: Worl
         metrics.log_loss(published, labels), abs=1e-6
     )
     assert not any(math.isnan(value) for value in client.ece)
-
-
-def test_two_nodes_do_not_disturb_each_other(world: World):
-    clients = {name: world.client(namespace=name) for name in ('/a', '/b')}
-    for name in clients:
-        world.start(namespace=name)
-    for client in clients.values():
-        client.connect()
-    clients['/a'].teach(SECOND, 0.9, 0)
-    core = pipeline().calibrator
-    assert clients['/b'].ask(SECOND, 0.9) == core.predict(0.9)
-    core.update(0.9, 0)
-    assert clients['/a'].ask(2 * SECOND, 0.9) == core.predict(0.9)
 
 
 def test_predictions_of_one_stamp_are_warned_of_once(world: World):

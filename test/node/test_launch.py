@@ -50,7 +50,12 @@ def test_an_including_file_sets_namespace_parameters_and_remaps(world: World):
         'calibrated_topic': 'door/honest',
     }
     client = world.client(
-        namespace='/r1', raw='door/raw', labels='door/truth', calibrated='door/honest'
+        namespace='/r1',
+        topics={
+            'raw_probabilities': 'door/raw',
+            'labels': 'door/truth',
+            'calibrated_probabilities': 'door/honest',
+        },
     )
     script = INCLUDING.format(launch_file=str(LAUNCH_FILE), arguments=arguments)
     launched = subprocess.Popen([sys.executable, '-c', script], env=world.environment())

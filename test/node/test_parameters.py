@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from rclpy.qos import ReliabilityPolicy
 
 from calib_node.core.calibrators import CALIBRATORS
 from calib_node.ros.declaration import of_other_methods
+from calib_node.ros.parameter_files import not_for
 from calib_node.ros.parameter_text import to_markdown, to_yaml
 from calib_node.ros.parameters import BY_NAME, TABLE, Spec
 
@@ -39,15 +42,32 @@ def other(spec: Spec):
 def outside(spec: Spec) -> list:
     """Return the nearest values outside each end of the range, and what is no number at all."""
     limits, kind = spec.limits, type(spec.default)
-    step = 1 if kind is int else 0.001
     values = []
-    if limits.low > -1e300:
-        values.append(kind(limits.low) if limits.low_open else limits.low - step)
-    if limits.high < 1e300:
-        values.append(kind(limits.high) if limits.high_open else limits.high + step)
+    if limits.low > -math.inf:
+        values.append(kind(limits.low) if limits.low_open else step(kind(limits.low), -1))
+    if limits.high < math.inf:
+        values.append(kind(limits.high) if limits.high_open else step(kind(limits.high), 1))
     if kind is float:
-        values += [float('nan'), float('inf')]
+        values += [math.nan, math.inf, -math.inf]
     return values
+
+
+def edges(spec: Spec) -> list:
+    """Return the least and the greatest value that a parameter may have."""
+    limits, kind = spec.limits, type(spec.default)
+    values = []
+    if limits.low > -math.inf:
+        values.append(step(kind(limits.low), 1) if limits.low_open else kind(limits.low))
+    if limits.high < math.inf:
+        values.append(step(kind(limits.high), -1) if limits.high_open else kind(limits.high))
+    return values
+
+
+def step(value, direction: int):
+    """Return the next number of the kind of `value`."""
+    if isinstance(value, int):
+        return value + direction
+    return math.nextafter(value, direction * math.inf)
 
 
 @pytest.fixture(scope='module')
@@ -63,6 +83,17 @@ def restored(client):
     defaults = {spec.name: spec.default for spec in LIVE} | {'diagnostics.period': 0.02}
     result = client.set_all(defaults)
     assert result.successful, result.reason
+
+
+@pytest.fixture
+def anew(restored):
+    """The client of a node that has learned nothing yet."""
+    restored.trigger('reset')
+    return restored
+
+
+STAMPS = iter(range(1000 * SECOND, 10**9 * SECOND, SECOND))
+SAMPLES = [(0.9, 0), (0.8, 0), (0.7, 1), (0.95, 0), (0.2, 1)]
 
 
 # The table
@@ -123,6 +154,13 @@ def test_numbers_out_of_range_are_refused_by_name(restored, spec):
         assert restored.get(spec.name) == [before]
 
 
+@pytest.mark.parametrize('spec', NUMBERS, ids=lambda spec: spec.name)
+def test_the_ends_of_the_range_are_taken(restored, spec):
+    for value in edges(spec):
+        restored.set(spec.name, value)
+        assert restored.get(spec.name) == [value]
+
+
 @pytest.mark.parametrize('spec', LIVE, ids=lambda spec: spec.name)
 def test_values_of_another_type_are_refused(restored, spec):
     wrong = 'text' if not isinstance(spec.default, str) else 1
@@ -142,6 +180,20 @@ def test_misspelt_choices_are_refused_with_the_nearest(restored):
         assert f'did you mean {hint}' in result.reason
 
 
+def test_what_rclpy_declares_besides_takes_effect_or_is_refused_with_a_reason(client):
+    names = set(client.list_parameters()) - set(BY_NAME)
+    # Its effect is tested with time.
+    names.remove('use_sim_time')
+    assert any(name.startswith('qos_overrides./labels.') for name in names)
+    for name in names:
+        (descriptor,) = client.describe(name)
+        assert descriptor.read_only, name
+        (value,) = client.get(name)
+        (result,) = client.set_each({name: value})
+        assert not result.successful, name
+        assert name in result.reason
+
+
 def test_unknown_parameters_are_refused(client):
     (result,) = client.set_each({'gama': 0.5})
     assert not result.successful
@@ -153,52 +205,72 @@ def test_parameters_cannot_be_deleted(client):
     assert client.get('gamma') == [0.1]
 
 
-def test_an_integer_for_a_float_is_the_float_at_run_time(restored):
-    restored.set('gamma', 1)
+@pytest.mark.parametrize(
+    ('given', 'taken'),
+    # A text is what `ros2 param set` makes of an exponent, unless it has both dot and sign.
+    [(1, 1.0), (2**53 - 1, None), ('1e-1', 0.1), ('1.5E1', 15.0), ('+.5e+1', 5.0), ('2e0', 2.0)]
+    + [(text, None) for text in ('1e', 'e1', '1e400', '-1e1', '0.5', '1_0e1', ' 1e1', '', 'nan')],
+)
+def test_what_is_given_for_a_float_is_the_float_or_refused(restored, given, taken):
+    (result,) = restored.set_each({'gamma': given})
+    assert result.successful is (taken is not None)
+    assert result.reason or result.successful
     (value,) = restored.get('gamma')
-    assert value == 1.0
     assert isinstance(value, float)
+    assert value == (taken if result.successful else 0.1)
 
 
-def test_an_atomic_change_with_one_bad_value_applies_nothing(restored):
-    for bad in ({'rho': -1.0}, {'ece.bins': 0}, {'match.policy': 'neerest'}, {'method': 'ops'}):
-        result = restored.set_all({'gamma': 0.5, 'match.tolerance': 2.0, **bad})
+@pytest.mark.parametrize(
+    'bad',
+    [
+        {'rho': -1.0},
+        {'rho': math.nan},
+        {'rho': 'fast'},
+        {'ece.bins': 0},
+        {'ece.bins': 3.0},
+        {'match.policy': 'neerest'},
+        {'method': 'ops'},
+        {'windowed.window': 20},
+        {'unheard.of': 1},
+    ],
+    ids=str,
+)
+def test_an_atomic_change_with_one_bad_value_applies_nothing(anew, bad):
+    changes = {'gamma': 0.5, 'clip': 0.2, 'match.tolerance': 2.0, 'ece.window': 7}
+    before = anew.get(*changes)
+    core = pipeline().calibrator
+    for _ in range(2):
+        result = anew.set_all({**changes, **bad})
         assert not result.successful
-        assert next(iter(bad)) in result.reason
-        assert restored.get('gamma', 'match.tolerance') == [0.1, 0.01]
+        assert result.reason
+        assert anew.get(*changes) == before
+        for p, y in SAMPLES:
+            assert anew.teach(next(STAMPS), p, y) == core.predict(p)
+            core.update(p, y)
+    assert anew.figure('samples in window') == 2 * len(SAMPLES)
+
+
+def test_of_changes_one_by_one_the_good_ones_are_taken(restored):
+    results = restored.set_each({'gamma': 0.5, 'rho': -1.0, 'clip': 0.02})
+    assert [result.successful for result in results] == [True, False, True]
+    assert 'rho' in results[1].reason
+    assert restored.get('gamma', 'rho', 'clip') == [0.5, 100.0, 0.02]
 
 
 # What a change does. Every test starts learning anew with stamps of its own.
 
-
-@pytest.fixture
-def anew(restored):
-    """The client of a node that has learned nothing yet."""
-    restored.trigger('reset')
-    return restored
+WITH_A_TEST: set[str] = set()
 
 
-STAMPS = iter(range(1000 * SECOND, 10**9 * SECOND, SECOND))
-SAMPLES = [(0.9, 0), (0.8, 0), (0.7, 1), (0.95, 0), (0.2, 1)]
+def effect_of(*names: str) -> Callable:
+    """Mark a test as that of what a change of these parameters does."""
+    WITH_A_TEST.update(names)
+    return lambda test: test
 
 
-@pytest.mark.parametrize(
-    'change',
-    [{'gamma': 0.01}, {'rho': 5.0}, {'radius': 0.5}, {'clip': 0.2}, {'forgetting': 0.5}],
-    ids=lambda change: next(iter(change)),
-)
-def test_calibrator_parameters_take_effect_at_once_as_in_the_core(anew, change):
-    core = pipeline().calibrator
-    for p, y in SAMPLES:
-        anew.teach(next(STAMPS), p, y)
-        core.update(p, y)
-    assert anew.set_all(change).successful
-    core.configure(**change)
-    assert anew.ask(next(STAMPS), 0.99) == core.predict(0.99)
-    for p, y in SAMPLES:
-        assert anew.teach(next(STAMPS), p, y) == core.predict(p)
-        core.update(p, y)
-    assert anew.ask(next(STAMPS), 0.6) == core.predict(0.6)
+def test_the_effect_of_every_live_parameter_has_a_test():
+    # The parameters of methods are gone through in the tests of the methods.
+    assert {spec.name for spec in TABLE if spec.live and not spec.of_method} == WITH_A_TEST
 
 
 def test_a_smaller_radius_projects_at_once(anew):
@@ -208,6 +280,7 @@ def test_a_smaller_radius_projects_at_once(anew):
     assert a * a + b * b <= 0.25**2 * (1 + 1e-9)
 
 
+@effect_of('learning')
 def test_learning_false_scores_but_does_not_update(anew):
     anew.set('learning', False)
     anew.teach(next(STAMPS), 0.9, 0)
@@ -218,6 +291,7 @@ def test_learning_false_scores_but_does_not_update(anew):
     assert anew.figure('updates') == 1
 
 
+@effect_of('on_invalid')
 def test_on_invalid_takes_effect_at_once(anew):
     heard = len(anew.calibrated)
     anew.predict(next(STAMPS), 1.5)
@@ -226,6 +300,7 @@ def test_on_invalid_takes_effect_at_once(anew):
     assert len(anew.calibrated) == heard + 1
 
 
+@effect_of('label.offset')
 def test_label_offset_is_added_to_label_stamps(anew):
     anew.set('label.offset', -0.25)
     stamp = next(STAMPS)
@@ -234,6 +309,7 @@ def test_label_offset_is_added_to_label_stamps(anew):
     anew.wait_for_figure('updates', 1)
 
 
+@effect_of('match.tolerance')
 def test_a_wider_tolerance_decides_labels_that_wait(anew):
     stamp = next(STAMPS)
     anew.ask(stamp, 0.9)
@@ -244,6 +320,7 @@ def test_a_wider_tolerance_decides_labels_that_wait(anew):
     anew.wait_for_figure('updates', 1)
 
 
+@effect_of('match.policy')
 def test_policy_exact_takes_equal_stamps_alone(anew):
     anew.set('match.policy', 'exact')
     stamp = next(STAMPS)
@@ -255,6 +332,7 @@ def test_policy_exact_takes_equal_stamps_alone(anew):
     anew.wait_for_figure('updates', 1)
 
 
+@effect_of('match.policy')
 def test_policy_hold_gives_a_label_to_all_predictions_until_the_next(anew):
     anew.set('match.policy', 'hold')
     stamp = next(STAMPS)
@@ -266,6 +344,7 @@ def test_policy_hold_gives_a_label_to_all_predictions_until_the_next(anew):
     anew.wait_for_figure('updates', 3)
 
 
+@effect_of('match.horizon', 'match.capacity')
 def test_a_shorter_horizon_and_a_smaller_capacity_drop_what_waits(anew):
     for _ in range(5):
         anew.ask(next(STAMPS), 0.5)
@@ -276,6 +355,7 @@ def test_a_shorter_horizon_and_a_smaller_capacity_drop_what_waits(anew):
     anew.wait_for_figure('pending predictions', 1)
 
 
+@effect_of('match.max_disorder')
 def test_max_disorder_says_what_a_jump_back_is(anew):
     before = anew.figure('jumps back in time')
     anew.ask(next(STAMPS), 0.5)
@@ -288,6 +368,7 @@ def test_max_disorder_says_what_a_jump_back_is(anew):
     assert anew.figure('jumps back in time') == before + 1
 
 
+@effect_of('ece.bins', 'ece.window')
 @pytest.mark.parametrize(('name', 'value'), [('ece.bins', 3), ('ece.window', 2)])
 def test_bins_and_window_start_the_window_anew(anew, name, value):
     anew.set('ece.period', 0.02)
@@ -306,6 +387,7 @@ def test_bins_and_window_start_the_window_anew(anew, name, value):
     assert len(anew.reliability[-1].data) == 2 * bins * 3
 
 
+@effect_of('ece.period')
 def test_period_of_the_figures_takes_effect_at_once(anew):
     anew.set('ece.period', 1000.0)
     anew.teach(next(STAMPS), 0.9, 1)
@@ -317,6 +399,7 @@ def test_period_of_the_figures_takes_effect_at_once(anew):
     anew.spin_until(lambda: len(anew.ece) > heard + 3, 'ECE')
 
 
+@effect_of('diagnostics.period')
 def test_period_of_the_diagnostics_takes_effect_at_once(restored):
     restored.set('diagnostics.period', 1000.0)
     restored.statuses.clear()
@@ -326,6 +409,19 @@ def test_period_of_the_diagnostics_takes_effect_at_once(restored):
     restored.spin_until(lambda: len(restored.statuses) > 3, 'diagnostics')
 
 
+@effect_of('state.autosave_period')
+def test_period_of_the_autosave_takes_effect_at_once(anew, shared: World):
+    anew.teach(next(STAMPS), 0.9, 0)
+    assert shared.state()['updates'] == 0
+    anew.set('state.autosave_period', 0.02)
+    anew.spin_until(lambda: shared.state()['updates'] == 1, 'autosave')
+    anew.set('state.autosave_period', 0.0)
+    anew.teach(next(STAMPS), 0.9, 0)
+    anew.next_status()
+    assert shared.state()['updates'] == 1
+
+
+@effect_of('ece.min_samples', 'ece.warn', 'diagnostics.stale_after')
 def test_limits_of_the_warnings_take_effect_at_once(anew):
     anew.teach(next(STAMPS), 0.9, 0)
     assert 'ece.warn' not in anew.next_status().message
@@ -370,14 +466,66 @@ def test_the_ready_line_names_topics_and_effective_parameters(world: World):
         assert words in ready
 
 
-def test_an_integer_for_a_float_in_yaml_is_the_float(world: World):
-    content = {'/**': {'ros__parameters': {'gamma': 1, 'match': {'tolerance': 2}}}}
+NOTATIONS = """\
+/**:
+  ros__parameters:
+    gamma: 1e-1
+    rho: 1e1
+    radius: +1.0
+    clip: .25
+    forgetting: 1.E-1
+    match: {tolerance: 2, horizon: 0x10, max_disorder: "1e-3", capacity: +7}
+    ece: {warn: 5.0e-1, bins: 0x10}
+    label: {offset: -.5}
+"""
+
+
+def test_every_notation_of_a_number_in_yaml_is_taken(world: World):
+    path = world.folder / 'notations.yaml'
+    path.write_text(NOTATIONS)
     client = world.client()
-    node = world.start(None, *world.parameters_file(content))
+    arguments = ['-p', 'ece.period:=1e1', '-p', 'diagnostics.stale_after:=2']
+    node = world.start(None, '--params-file', str(path), *arguments)
     assert not node.warnings
-    values = client.get('gamma', 'match.tolerance')
-    assert values == [1.0, 2.0]
-    assert all(isinstance(value, float) for value in values)
+    expected = {
+        'gamma': 0.1,
+        'rho': 10.0,
+        'radius': 1.0,
+        'clip': 0.25,
+        'forgetting': 0.1,
+        'match.tolerance': 2.0,
+        'match.horizon': 16.0,
+        'match.max_disorder': 0.001,
+        'match.capacity': 7,
+        'ece.warn': 0.5,
+        'ece.bins': 16,
+        'label.offset': -0.5,
+        'ece.period': 10.0,
+        'diagnostics.stale_after': 2.0,
+    }
+    values = client.get(*expected)
+    assert values == list(expected.values())
+    assert [type(value) for value in values] == [type(value) for value in expected.values()]
+
+
+@pytest.mark.parametrize(
+    ('name', 'text', 'shown'),
+    [
+        ('gamma', '.inf', 'inf'),
+        ('gamma', '.nan', 'nan'),
+        ('gamma', '1e400', "'1e400'"),
+        ('gamma', '"0.1"', "'0.1'"),
+        ('ece.bins', '1e1', '10.0'),
+        ('ece.bins', '9223372036854775808', '9.2'),
+        ('positive_class', 'no', 'False'),
+    ],
+)
+def test_what_is_no_such_number_in_yaml_is_refused_by_name(world: World, name, text, shown):
+    path = world.folder / 'parameters.yaml'
+    path.write_text(f'/**:\n  ros__parameters:\n    {name}: {text}\n')
+    sentence = world.refused(None, '--params-file', str(path))
+    assert f'{name} must be ' in sentence
+    assert f', not {shown}' in sentence
 
 
 @pytest.mark.parametrize(
@@ -394,6 +542,56 @@ def test_yaml_takes_under_any_name_and_namespace(world: World, key, arguments):
     node = world.start(None, *file, *arguments)
     assert 'gamma=0.75' in node.said('ready:')
     assert not node.warnings
+
+
+@pytest.mark.parametrize(
+    ('keys', 'arguments'),
+    [
+        (['calib_node'], ['-r', '__ns:=/r1']),
+        (['calib_node', '/r2/**'], ['-r', '__node:=front']),
+    ],
+)
+def test_a_file_for_other_nodes_alone_is_warned_about(world: World, keys, arguments):
+    file = world.parameters_file({key: {'ros__parameters': {'gamma': 0.75}} for key in keys})
+    node = world.start(None, *file, *arguments)
+    assert 'gamma=0.1' in node.said('ready:')
+    (warning,) = node.warnings
+    assert file[1] in warning
+    assert all(f'/{key.strip("/")}' in warning for key in keys)
+
+
+@pytest.mark.parametrize(
+    ('section', 'fits'),
+    [
+        ('/**', '/n /r1/n /r1/a/n /r1/m'),
+        ('**', '/n /r1/n /r1/a/n /r1/m'),
+        ('/*', '/n'),
+        ('n', '/n'),
+        ('/r1/n', '/r1/n'),
+        ('/*/n', '/r1/n'),
+        ('/**/n', '/n /r1/n /r1/a/n'),
+        ('/r1/*', '/r1/n /r1/m'),
+        ('/r1/**', '/r1/n /r1/a/n /r1/m'),
+        ('/**/a/**', '/r1/a/n'),
+        ('/r1', ''),
+    ],
+)
+def test_sections_of_a_file_fit_the_nodes_that_rclpy_gives_them_to(tmp_path, section, fits):
+    path = tmp_path / 'parameters.yaml'
+    path.write_text(f'{section}:\n  ros__parameters:\n    gamma: 1.0\n')
+    arguments = ['calib_node', '--ros-args', '--params-file', str(path)]
+    nodes = ['/n', '/r1/n', '/r1/a/n', '/r1/m']
+    assert [node for node in nodes if not not_for(node, arguments)] == fits.split()
+
+
+def test_sections_may_be_nested_by_namespace(tmp_path):
+    path = tmp_path / 'parameters.yaml'
+    path.write_text('r1:\n  n:\n    ros__parameters:\n      gamma: 1.0\n')
+    arguments = ['--ros-args', '--params-file', str(path), '--']
+    assert not not_for('/r1/n', arguments)
+    (warning,) = not_for('/n', arguments)
+    assert 'only for /r1/n' in warning
+    assert not not_for('/n', ['--', *arguments[1:]])
 
 
 def test_unknown_keys_are_warned_about_with_the_nearest(world: World):
@@ -456,6 +654,12 @@ def test_a_broken_parameters_file_ends_the_start_with_one_sentence(world: World,
     ('name', 'value'),
     [
         ('gamma', True),
+        ('gamma', '1e400'),
+        ('gamma', '1_000'),
+        ('gamma', 'null'),
+        ('gamma', [0.1]),
+        ('gamma', 10**400),
+        ('positive_class', 1),
         ('method', 1),
         ('ece.bins', 15.0),
         ('ece.bins', True),

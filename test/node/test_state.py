@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import ctypes
 import stat
-import subprocess
 from itertools import count
 from pathlib import Path
 
@@ -17,6 +15,7 @@ from calib_node.core.calibrators import create
 from calib_node.core.state import make_document
 
 from .harness import SECOND, Client, World, wait_until
+from .privileges import obey_permissions, skip_where_they_do_not_hold
 
 SECONDS = count(1)
 
@@ -299,22 +298,11 @@ def test_state_can_be_switched_off(world: World):
 # A folder that cannot be written
 
 
-def obey_permissions() -> None:
-    """Make root obey the permissions of files from the next program on."""
-    drop_from_bounding_set = 24
-    for override in (1, 2):
-        ctypes.CDLL(None).prctl(drop_from_bounding_set, override, 0, 0, 0)
-
-
 def test_an_unwritable_folder_is_an_error_until_it_can_be_written(world: World):
     locked = world.folder / 'locked'
     locked.mkdir()
     locked.chmod(0o555)
-    touch = subprocess.run(
-        ['touch', str(locked / 'x')], preexec_fn=obey_permissions, capture_output=True, check=False
-    )
-    if touch.returncode == 0:
-        pytest.skip('this user can write anywhere, and root cannot be made to obey permissions')
+    skip_where_they_do_not_hold(locked)
     node, client = world.connected(
         {'state.file': str(locked / 'state.yaml')}, preexec_fn=obey_permissions
     )

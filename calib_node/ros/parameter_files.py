@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds parameter files that rclpy leaves aside in silence, as they are for other nodes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+PARAMETERS = 'ros__parameters'
+# What stands for any names, and for any one name.
+WILDCARDS = {'**': '(/[^/]+)*', '*': '/[^/]+'}
+
+
+def not_for(node: str, arguments: Sequence[str]) -> list[str]:
+    """Return a warning for each parameter file in which no section is for a node.
+
+    Parameters
+    ----------
+    node : str
+        Fully qualified name of the node.
+    arguments : sequence of str
+        The command line, which rclpy has taken already.
+    """
+    return [
+        f'the parameters file {path} has no section for {node}, only for '
+        f'{", ".join(sections)}; a section /** is for every node'
+        for path in _files(arguments)
+        if (sections := _sections(path)) and not any(_fits(section, node) for section in sections)
+    ]
+
+
+def _files(arguments: Sequence[str]) -> Iterator[str]:
+    of_ros = False
+    for argument, following in zip(arguments, [*arguments[1:], '']):
+        if argument in ('--ros-args', '--'):
+            of_ros = argument == '--ros-args'
+        elif of_ros and argument == '--params-file':
+            yield following
+
+
+def _sections(path: str) -> list[str]:
+    try:
+        content = yaml.safe_load(Path(path).read_text(encoding='utf-8'))
+    except (OSError, ValueError, yaml.YAMLError):
+        # rclpy could read it, and what it made of it is in the ready line.
+        return []
+    return list(_names('', content))
+
+
+def _names(above: str, content: Any) -> Iterator[str]:
+    for key, value in content.items() if isinstance(content, dict) else ():
+        if key == PARAMETERS:
+            yield above
+        else:
+            yield from _names(f'{above}/{str(key).strip("/")}', value)
+
+
+def _fits(section: str, node: str) -> bool:
+    parts = section.strip('/').split('/')
+    pattern = ''.join(WILDCARDS.get(part, f'/{re.escape(part)}') for part in parts)
+    return re.fullmatch(pattern, node) is not None
