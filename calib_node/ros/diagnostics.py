@@ -55,6 +55,8 @@ def judge(health: Health, pipeline: AnyPipeline, ece_warn: float, min_samples: i
         health.errors.append(
             f'the last update was not taken, the state before it stays: {pipeline.update_error}'
         )
+    if pipeline.score_error:
+        health.errors.append(pipeline.score_error)
     calibrated = pipeline.calibrated
     if calibrated.count >= min_samples and calibrated.ece() > ece_warn:
         health.warnings.append(f'ECE {calibrated.ece():.3f} is above ece.warn {ece_warn:g}')
@@ -118,6 +120,7 @@ class Diagnostics:
         self._publisher = node.create_publisher(DiagnosticArray, DIAGNOSTICS, 10)
         self._pairs: dict[str, KeyValue] = {}
         self._failures_said = 0
+        self._updates_said = 0
         self._ids_recommended = False
         self._predictions_seen = 0
         self._last_prediction = time.monotonic()
@@ -126,6 +129,7 @@ class Diagnostics:
         """Look at everything and publish what there is to say."""
         health = Health()
         self._judge_saving(health)
+        self._tell_failed_updates()
         self._judge_silence(health)
         self._judge_time(health)
         self._recommend_ids()
@@ -167,6 +171,16 @@ class Diagnostics:
         if failures > self._failures_said:
             self._failures_said = failures
             self._node.get_logger().error(problem)
+
+    def _tell_failed_updates(self) -> None:
+        # The status clears with the next update, which may be long before somebody looks.
+        failed = self._pipeline.counts.failed_updates
+        if failed > self._updates_said:
+            more = failed - self._updates_said
+            self._updates_said = failed
+            reason = self._pipeline.update_error or 'a later one was taken'
+            what = 'an update was' if more == 1 else f'{more} updates were'
+            self._node.get_logger().error(f'{what} not taken: {reason}')
 
     def _recommend_ids(self) -> None:
         if self._pipeline.matcher.counts.same_stamp and not self._ids_recommended:

@@ -75,6 +75,7 @@ class Oracle:
             self.now = None
         if self.now is not None and stamp > self.now + self.horizon:
             self.far_ahead = new
+            self._bound_predictions()
         else:
             self._take_in(new)
         return self.matches
@@ -136,7 +137,8 @@ class Oracle:
     def _too_many(self) -> bool:
         stamps = {kept.stamp for kept in self.predictions}
         waiting = sum(not kept.taken for kept in self.predictions)
-        return len(stamps) > self.capacity or waiting > self.capacity
+        room = self.capacity - (self.far_ahead is not None)
+        return len(stamps) > room or waiting > room
 
     def _bound_labels(self) -> None:
         while len(self.labels) > self.capacity:

@@ -198,6 +198,7 @@ class Matcher(ABC, Generic[P, L]):
                 self._miss = None
             elif stamp > now + self._horizon:
                 self._unconfirmed = (stamp, item)
+                self._expire(now, matches)
                 return matches
         self._insert(stamp, item, matches)
         return matches
@@ -236,7 +237,9 @@ class Matcher(ABC, Generic[P, L]):
 
     def _expire(self, now: int, matches: list[tuple[P, L]]) -> None:
         """Drop the predictions beyond the horizon or the capacity; `matches` is for subclasses."""
-        self.counts.expired += self._predictions.expire(now - self._horizon, self._capacity)
+        # One that is far ahead takes a place too.
+        room = self._capacity - (self._unconfirmed is not None)
+        self.counts.expired += self._predictions.expire(now - self._horizon, room)
 
     def _drop_all(self) -> None:
         self.counts.expired += self._predictions.pending

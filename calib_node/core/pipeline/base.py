@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Generic, NoReturn, Protocol
 
+from calib_node.core.calibrators import UpdateNotFinite
 from calib_node.core.matching import Matcher, reconfigure
 from calib_node.core.pipeline.figures import Figures
 from calib_node.core.samples import PLACEHOLDER, Issued, Label, Match, P, Prediction, Refused
@@ -103,6 +104,7 @@ class BasePipeline(ABC, Generic[P]):
 
     def set_window(self, bins: int, window: int) -> None:
         """Start the rolling figures anew with other bins or another window."""
+        self.score_error = ''
         self._unscored: list[tuple[P, P, int]] = []
         self._raw = self._new_figures(bins, window)
         self._calibrated = self._new_figures(bins, window)
@@ -120,10 +122,14 @@ class BasePipeline(ABC, Generic[P]):
         return self._calibrated
 
     def _score(self) -> None:
-        for raw, published, y in self._unscored:
-            self._raw.add(raw, y)
-            self._calibrated.add(published, y)
-        self._unscored.clear()
+        unscored, self._unscored = self._unscored, []
+        for raw, published, y in unscored:
+            try:
+                # What went out first: what came in has been checked, so both are added or none.
+                self._calibrated.add(published, y)
+                self._raw.add(raw, y)
+            except Exception as error:
+                self.score_error = f'a match could not be scored: {_told(error)}'
 
     def predict(self, prediction: Prediction[P]) -> Prediction[P]:
         """Return the calibrated prediction, and learn from labels that came before it.
@@ -207,6 +213,7 @@ class BasePipeline(ABC, Generic[P]):
     def reset(self) -> None:
         """Forget what was learned and start the figures anew; pending predictions stay."""
         self.calibrator.reset()
+        self.update_error = ''
         self.set_window(self._raw.bins, self._raw.window)
 
     def _refuse_prediction(self, refusal: Refused, stamp: int) -> NoReturn:
@@ -231,12 +238,19 @@ class BasePipeline(ABC, Generic[P]):
                     self.calibrator.update(raw, y, ticket)
                     counts.learned += 1
                     self.update_error = ''
-                except ArithmeticError as error:
-                    # One bad pair must not stop the next.
+                except Exception as error:
+                    # One bad pair must not stop the next, whatever is wrong with it.
                     counts.failed_updates += 1
-                    self.update_error = str(error)
+                    self.update_error = _told(error)
             self._unscored.append((raw, published, y))
             matches.append(Match(raw, published, y))
         if len(self._unscored) >= SCORED_AT_ONCE:
             self._score()
         return matches
+
+
+def _told(error: Exception) -> str:
+    """Return what went wrong; of what no calibrator should raise the kind too."""
+    if isinstance(error, UpdateNotFinite):
+        return str(error)
+    return f'{type(error).__name__}: {error}'
