@@ -173,7 +173,7 @@ class Books:
         self.pipeline.reset()
         self.updates = 0
         self.scored.clear()
-        assert (self.pipeline.update_error, pipeline.score_error) == ('', '')
+        assert (self.pipeline.update_error, self.pipeline.score_error) == ('', '')
 
     def flush(self) -> None:
         self.pipeline.flush()
