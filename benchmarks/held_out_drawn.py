@@ -11,6 +11,8 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from calib_node.core.calibrators.sigmoid import sigmoids
+
 Floats = NDArray[np.float64]
 Stream = tuple[list[float], list[int]]
 """Probabilities and labels."""
@@ -56,7 +58,7 @@ class Labels:
         p = np.clip(generator.beta(*self.beta, size=self.count), 1e-4, 1 - 1e-4)
         positions = draw.all_at(self.positions, self.count)
         z = self.link(np.log(p / (1 - p)), np.arange(self.count), positions)
-        return p.tolist(), (generator.random(self.count) < sigmoid(z)).astype(int).tolist()
+        return p.tolist(), (generator.random(self.count) < sigmoids(z)).astype(int).tolist()
 
 
 LABELS = {
@@ -79,11 +81,6 @@ LABELS = {
 """From calibrated probabilities to such as turn round."""
 
 
-def sigmoid(z: Floats) -> Floats:
-    """Return the logistic function."""
-    return 1 / (1 + np.exp(-z))
-
-
 def memory(i: int, draw: Draw) -> Stream:
     """Return labels that depend on the last ones and on the hour, which p knows in part."""
     count, kept, known, noise, bias, day = (
@@ -102,7 +99,7 @@ def memory(i: int, draw: Draw) -> Stream:
     y = (hidden + hour + noise * generator.normal(size=count) > 0).astype(int)
     bias = bias * np.sin(5 * (np.arange(count) / count + draw.number / 12))
     z = 2.2 * (known * hidden + hour) + 0.6 * generator.normal(size=count) + bias
-    return sigmoid(z).tolist(), y.tolist()
+    return sigmoids(z).tolist(), y.tolist()
 
 
 def markov(i: int, draw: Draw) -> Stream:
@@ -113,7 +110,7 @@ def markov(i: int, draw: Draw) -> Stream:
     for _ in range(1, count):
         y.append(y[-1] if generator.random() < stay else 1 - y[-1])
     z = (2 * np.array(y) - 1) * seen + generator.normal(size=count)
-    return np.clip(sigmoid(2.5 * seen * z + 0.4), 1e-4, 1 - 1e-4).tolist(), y
+    return np.clip(sigmoids(2.5 * seen * z + 0.4), 1e-4, 1 - 1e-4).tolist(), y
 
 
 DRAWN: dict[str, Callable[[Draw], Stream]] = {

@@ -9,12 +9,13 @@ from typing import Any, ClassVar
 from calib_node.core.calibrators import saved
 from calib_node.core.calibrators.base import Calibrator
 from calib_node.core.calibrators.newton import Newton3, newton_step3, project3
+from calib_node.core.calibrators.newton_learner import NewtonLearner
 from calib_node.core.calibrators.saved import StateError
 from calib_node.core.calibrators.sigmoid import residual, sigmoid
-from calib_node.core.limits import Parameter, bad_probability, check_parameters
+from calib_node.core.limits import bad_probability, check_parameters
 
 
-class OnlineBetaScaling(Calibrator):
+class OnlineBetaScaling(NewtonLearner, Calibrator):
     """Calibrates by ``sigmoid(a ln(p) - b ln(1 - p) + c)``, learned by Online Newton Step.
 
     The map of beta calibration, with the names and signs it has there. It starts from the
@@ -69,11 +70,6 @@ class OnlineBetaScaling(Calibrator):
         )
         self._set(values)
         self.reset()
-
-    def _set(self, values: dict[str, Any]) -> None:
-        self._gamma, self._rho, self._radius = values['gamma'], values['rho'], values['radius']
-        self._low, self._high = values['clip'], 1.0 - values['clip']
-        self._forgetting = values['forgetting']
 
     @property
     def a(self) -> float:
@@ -136,16 +132,6 @@ class OnlineBetaScaling(Calibrator):
             self._forgetting,
         )
         self._updates += 1
-
-    def parameters(self) -> dict[str, Parameter]:
-        """Return gamma, rho, radius, clip and forgetting."""
-        return {
-            'gamma': self._gamma,
-            'rho': self._rho,
-            'radius': self._radius,
-            'clip': self._low,
-            'forgetting': self._forgetting,
-        }
 
     def _configure(self, values: dict[str, Any]) -> None:
         """Take over new parameters.

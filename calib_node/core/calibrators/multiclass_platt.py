@@ -10,14 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calib_node.core.calibrators import saved
+from calib_node.core.calibrators.fits.logistic import clipped_logit
 from calib_node.core.calibrators.multiclass import Floats, MulticlassCalibrator, normalised
 from calib_node.core.calibrators.newton import UpdateNotFinite, project
+from calib_node.core.calibrators.newton_learner import NewtonLearner
 from calib_node.core.calibrators.saved import StateError
 from calib_node.core.calibrators.sigmoid import sigmoids
-from calib_node.core.limits import Parameter, check_parameters
+from calib_node.core.limits import check_parameters
 
 
-class MulticlassPlattScaling(MulticlassCalibrator):
+class MulticlassPlattScaling(NewtonLearner, MulticlassCalibrator):
     """One-vs-rest of `OnlinePlattScaling`, the classes side by side in arrays.
 
     Parameters
@@ -62,10 +64,6 @@ class MulticlassPlattScaling(MulticlassCalibrator):
         self._set(values)
         self.reset()
 
-    def _set(self, values: dict[str, Any]) -> None:
-        self._gamma, self._rho, self._radius = values['gamma'], values['rho'], values['radius']
-        self._clip, self._forgetting = values['clip'], values['forgetting']
-
     @property
     def a(self) -> Floats:
         """Slope of each class on the logit, shape (K,)."""
@@ -92,18 +90,13 @@ class MulticlassPlattScaling(MulticlassCalibrator):
     def issue(self, p: ArrayLike) -> tuple[Floats, Floats]:
         """Return the calibrated probabilities of `p` and its ticket, the clipped logits."""
         array = self._checked(p)
-        logits = self._logits(array)
+        logits = clipped_logit(array, self._low)
         return normalised(sigmoids(self._state[0] * logits + self._state[1]), array), logits
-
-    def _logits(self, p: Floats) -> Floats:
-        clipped = np.minimum(np.maximum(p, self._clip), 1.0 - self._clip)
-        result: Floats = np.log(clipped / (1.0 - clipped))
-        return result
 
     def update(self, p: ArrayLike, label: int, ticket: Floats | None = None) -> None:
         """Learn from the outcome `label` of the forecast made of `p`."""
         array, index = self._checked(p), self._checked_label(label)
-        logits = self._logits(array) if ticket is None else ticket
+        logits = clipped_logit(array, self._low) if ticket is None else ticket
         t0, t1, a00, a01, a11 = self._state
         # As `residual`, class by class.
         away = t0 * logits + t1
@@ -129,16 +122,6 @@ class MulticlassPlattScaling(MulticlassCalibrator):
             raise UpdateNotFinite('the update gives a number that is not finite')
         self._state = state
         self._updates += 1
-
-    def parameters(self) -> dict[str, Parameter]:
-        """Return gamma, rho, radius, clip and forgetting."""
-        return {
-            'gamma': self._gamma,
-            'rho': self._rho,
-            'radius': self._radius,
-            'clip': self._clip,
-            'forgetting': self._forgetting,
-        }
 
     def _configure(self, values: dict[str, Any]) -> None:
         """Take over new parameters; `rho` and `radius` act as in `OnlinePlattScaling`."""

@@ -69,7 +69,7 @@ class MulticlassTemperature(MulticlassCalibrator, TemperatureLearner):
 
     def issue(self, p: ArrayLike) -> tuple[Floats, Floats]:
         """Return the calibrated probabilities of `p` and its ticket, their logarithms."""
-        z = np.log(np.maximum(self._checked(p), self._clip))
+        z = np.log(np.maximum(self._checked(p), self._low))
         return softmax(self._beta, z), z
 
     def issue_logits(self, logits: ArrayLike) -> tuple[Floats, Floats]:
@@ -86,7 +86,7 @@ class MulticlassTemperature(MulticlassCalibrator, TemperatureLearner):
     def update(self, p: ArrayLike, label: int, ticket: Floats | None = None) -> None:
         """Learn from the outcome `label` of the forecast made of `p`."""
         array = self._checked(p)
-        z = np.log(np.maximum(array, self._clip)) if ticket is None else ticket
+        z = np.log(np.maximum(array, self._low)) if ticket is None else ticket
         self._learn_class(z, label)
 
     def update_logits(self, logits: ArrayLike, label: int, ticket: Floats | None = None) -> None:

@@ -14,12 +14,13 @@ from calib_node.core.calibrators.newton import (
     newton_step,
     project,
 )
+from calib_node.core.calibrators.newton_learner import NewtonLearner
 from calib_node.core.calibrators.saved import StateError
 from calib_node.core.calibrators.sigmoid import residual, sigmoid
-from calib_node.core.limits import Parameter, bad_probability, check_parameters
+from calib_node.core.limits import bad_probability, check_parameters
 
 
-class OnlinePlattScaling(Calibrator):
+class OnlinePlattScaling(NewtonLearner, Calibrator):
     """Calibrates by ``sigmoid(a logit(p) + b)``, (a, b) learned by Online Newton Step.
 
     Parameters
@@ -69,11 +70,6 @@ class OnlinePlattScaling(Calibrator):
         self._set(values)
         self.reset()
 
-    def _set(self, values: dict[str, Any]) -> None:
-        self._gamma, self._rho, self._radius = values['gamma'], values['rho'], values['radius']
-        self._low, self._high = values['clip'], 1.0 - values['clip']
-        self._forgetting = values['forgetting']
-
     @property
     def a(self) -> float:
         """Slope of the map on the logit."""
@@ -122,16 +118,6 @@ class OnlinePlattScaling(Calibrator):
             state, error * logit, error, self._gamma, self._rho, self._radius, self._forgetting
         )
         self._updates += 1
-
-    def parameters(self) -> dict[str, Parameter]:
-        """Return gamma, rho, radius, clip and forgetting."""
-        return {
-            'gamma': self._gamma,
-            'rho': self._rho,
-            'radius': self._radius,
-            'clip': self._low,
-            'forgetting': self._forgetting,
-        }
 
     def _configure(self, values: dict[str, Any]) -> None:
         """Take over new parameters.

@@ -7,8 +7,9 @@ from math import log
 from typing import Any, ClassVar
 
 from calib_node.core.calibrators import saved
-from calib_node.core.calibrators.base import Calibrator, Learner
+from calib_node.core.calibrators.base import Calibrator
 from calib_node.core.calibrators.newton import UpdateNotFinite
+from calib_node.core.calibrators.newton_learner import NewtonLearner
 from calib_node.core.calibrators.saved import StateError
 from calib_node.core.calibrators.sigmoid import residual, sigmoid
 from calib_node.core.limits import (
@@ -22,7 +23,7 @@ LOWEST_BETA = 1e-3
 """The inverse temperature stays above 0, so that the order of probabilities never changes."""
 
 
-class TemperatureLearner(Learner):
+class TemperatureLearner(NewtonLearner):
     """The inverse temperature beta = 1 / T, learned by Online Newton Step in one dimension.
 
     Parameters
@@ -34,10 +35,6 @@ class TemperatureLearner(Learner):
     def __init__(self, **parameters: Parameter) -> None:
         self._set(check_parameters(parameters))
         self.reset()
-
-    def _set(self, values: dict[str, Any]) -> None:
-        self._gamma, self._rho, self._radius = values['gamma'], values['rho'], values['radius']
-        self._clip, self._forgetting = values['clip'], values['forgetting']
 
     @property
     def beta(self) -> float:
@@ -73,16 +70,6 @@ class TemperatureLearner(Learner):
             raise UpdateNotFinite('the update gives a number that is not finite')
         self._beta, self._A = self._within(beta), curvature
         self._updates += 1
-
-    def parameters(self) -> dict[str, Parameter]:
-        """Return gamma, rho, radius, clip and forgetting."""
-        return {
-            'gamma': self._gamma,
-            'rho': self._rho,
-            'radius': self._radius,
-            'clip': self._clip,
-            'forgetting': self._forgetting,
-        }
 
     def _configure(self, values: dict[str, Any]) -> None:
         """Take over new parameters; `rho` and `radius` act as in `OnlinePlattScaling`."""
@@ -157,7 +144,7 @@ class OnlineTemperature(TemperatureLearner, Calibrator):
         """Return the calibrated probability of `p` and its ticket, the clipped logit of `p`."""
         if not 0.0 <= p <= 1.0:
             raise bad_probability(p)
-        p = min(max(p, self._clip), 1.0 - self._clip)
+        p = min(max(p, self._low), self._high)
         logit = log(p / (1.0 - p))
         return sigmoid(self._beta * logit), logit
 
