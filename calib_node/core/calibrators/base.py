@@ -25,6 +25,11 @@ class Learner(ABC):
     _updates = 0
 
     @property
+    def classes(self) -> int:
+        """Number of probabilities in a forecast; 1: that of the positive class."""
+        return 1
+
+    @property
     def updates(self) -> int:
         """Number of labels learned."""
         return self._updates
@@ -89,6 +94,9 @@ class Learner(ABC):
             raise StateError(
                 f'it was saved by method {brief(state.get("method"))}, not by {self.name!r}'
             )
+        classes = state.get('classes', 1)
+        if type(classes) is not int or classes != self.classes:
+            raise StateError(f'it was saved with classes {brief(classes)}, not with {self.classes}')
         updates = saved.whole(state, 'updates')
         given = saved.table(state, 'parameters')
         if set(given) != set(self.parameters()):

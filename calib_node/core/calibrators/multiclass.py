@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calib_node.core.calibrators import saved
 from calib_node.core.calibrators.base import Calibrator, Learner
 from calib_node.core.calibrators.newton import UpdateNotFinite
 from calib_node.core.calibrators.saved import StateError
@@ -83,19 +82,6 @@ class MulticlassCalibrator(Learner):
     def state(self) -> dict[str, Any]:
         """Return all that was learned as plain numbers, lists and dicts, ready for YAML."""
         return {'classes': self._classes, **super().state()}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take over a saved state of as many classes; the own parameters win over the saved ones.
-
-        Raises
-        ------
-        StateError
-            If it is not a sound state of this method; nothing has changed then.
-        """
-        classes = saved.whole(state, 'classes')
-        if classes != self._classes:
-            raise StateError(f'it is of {classes} classes, not of {self._classes}')
-        super().restore(state)
 
     def _checked(self, p: ArrayLike) -> Floats:
         """Return probabilities as an array, or raise the sentence that says what is wrong."""

@@ -55,13 +55,6 @@ def restore_document(calibrator: Learner, document: dict[str, Any]) -> None:
     version = document.get('version')
     if version != VERSION or isinstance(version, bool):
         raise StateError(f'version is {brief(version)}, and this release reads version {VERSION}')
-    if document.get('method') != calibrator.name:
-        raise StateError(
-            f'it was saved by method {brief(document.get("method"))}, not by {calibrator.name!r}'
-        )
-    classes, own = document.get('classes', 1), getattr(calibrator, 'classes', 1)
-    if classes != own:
-        raise StateError(f'it was saved with classes {brief(classes)}, not with {own}')
     calibrator.restore(document)
 
 
