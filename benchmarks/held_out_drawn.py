@@ -11,7 +11,7 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from calib_node.core.calibrators.sigmoid import sigmoids
+from calib_node.core.numerics.sigmoid import sigmoids
 
 Floats = NDArray[np.float64]
 Stream = tuple[list[float], list[int]]

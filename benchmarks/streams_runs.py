@@ -98,8 +98,7 @@ def digits(value: float) -> str:
 def part_scores(samples: Samples) -> dict[str, str]:
     """Return the scores of the parts of the step-size ensemble."""
     output = {
-        name: forecasts(create('ensemble', **switches), samples)
-        for name, switches in PARTS.items()
+        name: forecasts(create('ensemble', **switches), samples) for name, switches in PARTS.items()
     }
     output['step size 1.0'] = step_size_1(samples)
     return {name: scores(q, samples.y) for name, q in output.items()}

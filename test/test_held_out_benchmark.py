@@ -146,9 +146,7 @@ def test_bias_that_is_not_got_over(forgetting, monkeypatch):
 def test_price_of_forgetting(forgetting):
     p, y = forgetting.calibrated(20_000, 0)
     prices = [
-        forgetting.digits(
-            forgetting.price(OnlinePlattScaling(forgetting=share, rho=rho), p, y)
-        )
+        forgetting.digits(forgetting.price(OnlinePlattScaling(forgetting=share, rho=rho), p, y))
         for share, rho in forgetting.SETTINGS
     ]
     assert prices == ['.4618', '.4645', '.4693', '.4706', '.4943', '.5347']
@@ -167,8 +165,6 @@ def test_table_of_forgetting(forgetting, capsys, monkeypatch):
     forgetting.main(['--seeds', '2', '--after', '100', '200'])
     output = capsys.readouterr().out
     rows = [line for line in cells(output) if line and line[0][0].isdigit()]
-    assert [row[:2] for row in rows] == [
-        [f'{f:g}', f'{rho:g}'] for f, rho in forgetting.SETTINGS
-    ]
+    assert [row[:2] for row in rows] == [[f'{f:g}', f'{rho:g}'] for f, rho in forgetting.SETTINGS]
     assert rows[0][3] == '61;'
     assert 'of 300 samples without a change' in output

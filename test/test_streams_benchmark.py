@@ -160,9 +160,7 @@ def test_where_the_mixture_misses_the_best(modules):
     assert list(misses(samples, {'ops': 0.3, 'mixture': 0.3009}, 0)) == []
     assert list(misses(samples, {'ops': 0.3}, 0)) == []
     (within,) = misses(samples, {'ops': 0.3, 'tops': 0.4, 'mixture': 0.302}, 0)
-    assert within == (
-        'mixture on x: .0020 above ops, within max(.001, (1+D) ln K/n) = .0021'
-    )
+    assert within == ('mixture on x: .0020 above ops, within max(.001, (1+D) ln K/n) = .0021')
     (beyond,) = misses(samples, {'ops': 0.3, 'mixture': 0.303}, 0)
     assert 'beyond' in beyond
     (late,) = misses(samples, {'ops': 0.3, 'mixture': 0.303}, 20)

@@ -75,37 +75,3 @@ class Match(Generic[P]):
     raw: P
     published: P
     label: int
-
-
-REASONS = {
-    'undecodable': 'the bytes are not the message type they claim to be',
-    'layout': 'the layout of the array is not trivial',
-    'too_short': 'the array is too short for a stamp',
-    'wrong_length': 'the number of values is wrong',
-    'bad_stamp': 'the stamp is not whole seconds and nanoseconds',
-    'zero_stamp': 'the stamp is zero',
-    'not_a_number': 'the field holds no number',
-    'not_finite': 'the value is not finite',
-    'out_of_range': 'the probability is outside [0, 1]',
-    'bad_sum': 'the probabilities of the classes do not sum to 1',
-    'bad_label': 'the label is neither 0 nor 1',
-}
-
-
-class Refused(ValueError):
-    """A message that must not touch what was learned.
-
-    Parameters
-    ----------
-    reason : str
-        A key of `REASONS`, by which refusals are counted.
-    detail : object
-        What was found instead.
-    sentence : str
-        What is wrong, where that of `REASONS` does not fit; empty: it does.
-    """
-
-    def __init__(self, reason: str, detail: object = '', sentence: str = '') -> None:
-        self.reason = reason
-        found = f' ({detail})' if detail != '' else ''
-        super().__init__(f'{sentence or REASONS[reason]}{found}')

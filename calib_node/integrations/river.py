@@ -17,7 +17,8 @@ except ImportError as error:
     ) from error
 
 from calib_node.core.calibrators import create
-from calib_node.core.limits import Parameter, bad_label, brief
+from calib_node.core.calibrators.parameters import Parameter
+from calib_node.core.refusal import bad_label, brief
 
 
 class OnlineCalibration(base.Wrapper, base.Classifier):

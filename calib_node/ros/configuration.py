@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from calib_node.core.calibrators import Learner, create, create_multiclass
-from calib_node.core.limits import Parameter
+from calib_node.core.calibrators.parameters import Parameter
 from calib_node.core.matching import create_matcher
 from calib_node.core.pipeline import AnyPipeline, MulticlassPipeline, Pipeline
 from calib_node.core.samples import NANOSECONDS

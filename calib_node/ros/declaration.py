@@ -9,7 +9,7 @@ from typing import Any
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from calib_node.core.limits import nearest_name
+from calib_node.core.refusal import nearest_name
 from calib_node.ros.configuration import default_of, names_of_method
 from calib_node.ros.parameters import BY_NAME, TABLE, ParameterError, Value
 

@@ -11,11 +11,11 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
-from calib_node.core.keeper import StateKeeper
 from calib_node.core.matching import Matcher
 from calib_node.core.metrics import LOG_LOSS_CLIP
 from calib_node.core.pipeline import AnyPipeline, Figures
-from calib_node.core.samples import REASONS
+from calib_node.core.refusal import REASONS
+from calib_node.core.state.keeper import StateKeeper
 from calib_node.ros.topics import DIAGNOSTICS, LABELS, RAW, Topics
 
 SCORES = ('ECE', 'Brier score', f'log-loss (clip {LOG_LOSS_CLIP:g})')

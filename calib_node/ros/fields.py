@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from std_msgs.msg import Float64MultiArray
 
-from calib_node.core.limits import brief, nearest_name
-from calib_node.core.samples import Refused
+from calib_node.core.refusal import Refused, brief, nearest_name
 from calib_node.ros.messages import Codec, Floats, StampedArray, StampedProbabilities, to_stamp
 
 PATH = re.compile(r'[A-Za-z]\w*(?:\.[A-Za-z]\w*|\[\d+\])*')

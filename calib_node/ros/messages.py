@@ -19,7 +19,8 @@ from rclpy.serialization import deserialize_message
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 
 from calib_node.core.pipeline import Figures
-from calib_node.core.samples import NANOSECONDS, Refused
+from calib_node.core.refusal import Refused
+from calib_node.core.samples import NANOSECONDS
 
 # Little-endian plain CDR: encapsulation, no dimension, data offset 0, three doubles. The four
 # bytes of padding before the doubles may hold anything.

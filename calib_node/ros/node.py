@@ -17,10 +17,11 @@ from std_msgs.msg import Float64
 from std_srvs.srv import Trigger
 
 from calib_node.core.calibrators import StateError
-from calib_node.core.keeper import StateKeeper
-from calib_node.core.samples import Label, Prediction, Refused
-from calib_node.core.state import StateFile
-from calib_node.core.state_path import resolve_path
+from calib_node.core.refusal import Refused
+from calib_node.core.samples import Label, Prediction
+from calib_node.core.state.file import StateFile
+from calib_node.core.state.keeper import StateKeeper
+from calib_node.core.state.path import resolve_path
 from calib_node.ros import configuration, declaration
 from calib_node.ros.diagnostics import Diagnostics
 from calib_node.ros.fields import make_codec

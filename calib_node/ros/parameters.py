@@ -10,8 +10,10 @@ from typing import Any
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
 
 from calib_node.core.calibrators import CALIBRATORS
-from calib_node.core.limits import CALIBRATOR_LIMITS, POSITIVE, Interval, as_float, nearest_name
+from calib_node.core.calibrators.parameters import CALIBRATOR_LIMITS
 from calib_node.core.matching import POLICIES
+from calib_node.core.ranges import POSITIVE, Interval, as_float
+from calib_node.core.refusal import nearest_name
 
 NOT_NEGATIVE = Interval(0.0)
 PERIOD = Interval(0.01, 86400.0)

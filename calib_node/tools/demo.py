@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from calib_node.core.calibrators import StateError
-from calib_node.core.state import read_document
+from calib_node.core.state.disk import read_document
 from calib_node.tools.figure import write_png
 from calib_node.tools.node_process import NodeError, find_executable
 from calib_node.tools.recording import Answer, Sample, load_recording

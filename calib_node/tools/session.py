@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from calib_node.core.state import read_document
+from calib_node.core.state.disk import read_document
 from calib_node.tools.node_process import NodeError, NodeProcess
 from calib_node.tools.player import Heard, Player, connected
 from calib_node.tools.progress import Progress

@@ -23,8 +23,9 @@ from calib_node.core.metrics import (
     top_label_ece,
 )
 from calib_node.core.pipeline import MulticlassPipeline, Pipeline
-from calib_node.core.samples import NANOSECONDS, Label, Prediction, Refused
-from calib_node.core.state import make_document, restore_document
+from calib_node.core.refusal import Refused
+from calib_node.core.samples import NANOSECONDS, Label, Prediction
+from calib_node.core.state.document import make_document, restore_document
 
 TOLERANCE = 1e-9
 LOADER = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)

@@ -25,11 +25,11 @@ from typing import Any
 from saved_states import NODE
 
 from calib_node.core.calibrators import OnlinePlattScaling
-from calib_node.core.keeper import StateKeeper
 from calib_node.core.matching import StampMatcher
 from calib_node.core.pipeline import Pipeline
 from calib_node.core.samples import Label, Prediction
-from calib_node.core.state import StateFile
+from calib_node.core.state.file import StateFile
+from calib_node.core.state.keeper import StateKeeper
 
 PERIOD = 0.05
 """Seconds between autosaves."""

@@ -6,7 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from calib_node.core.calibrators import OnlinePlattScaling
-from calib_node.core.state import StateFile, make_document
+from calib_node.core.state.document import make_document
+from calib_node.core.state.file import StateFile
 
 NODE = '/calib_node'
 

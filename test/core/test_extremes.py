@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from calib_node.core.calibrators import CALIBRATORS, create, create_multiclass
-from calib_node.core.limits import CALIBRATOR_LIMITS
+from calib_node.core.calibrators.parameters import CALIBRATOR_LIMITS
 
 SURE_AND_WRONG = 100_000
 ALMOST_HALF = math.nextafter(0.5, 0.0)

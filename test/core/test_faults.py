@@ -20,7 +20,8 @@ from calib_node.core.calibrators import (
 from calib_node.core.matching import StampMatcher
 from calib_node.core.pipeline import MulticlassPipeline, Pipeline
 from calib_node.core.samples import Label, Prediction
-from calib_node.core.state import StateFile, make_document, restore_document
+from calib_node.core.state.document import make_document, restore_document
+from calib_node.core.state.file import StateFile
 
 MS = 1_000_000
 STEP = 100 * MS

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from calib_node.core.calibrators import CALIBRATORS
-from calib_node.core.limits import CALIBRATOR_LIMITS
+from calib_node.core.calibrators.parameters import CALIBRATOR_LIMITS
 from calib_node.core.matching import POLICIES
 from calib_node.core.samples import NANOSECONDS
 

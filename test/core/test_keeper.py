@@ -12,8 +12,8 @@ import pytest
 from saved_states import NODE, learned, saved
 
 from calib_node.core.calibrators import OnlinePlattScaling, StateError
-from calib_node.core.keeper import StateKeeper
-from calib_node.core.state import StateFile, StateFileInUse
+from calib_node.core.state.file import StateFile, StateFileInUse
+from calib_node.core.state.keeper import StateKeeper
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ import calib_node
 KILLS = 500
 PERIOD = kill_loop.PERIOD
 
+
 def start(folder: Path, seed: int) -> subprocess.Popen[str]:
     package = str(Path(calib_node.__file__).parents[1])
     return subprocess.Popen(

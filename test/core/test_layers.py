@@ -17,15 +17,18 @@ FILES = sorted(PACKAGE.rglob('*.py'))
 
 # A module may import what is below it, and its own neighbours in the same package.
 LEVELS = {
-    'calib_node.core.samples': 0,
-    'calib_node.core.limits': 0,
-    'calib_node.core.metrics': 1,
-    'calib_node.core.matching': 1,
-    'calib_node.core.calibrators': 1,
-    'calib_node.core.state_path': 0,
-    'calib_node.core.state': 2,
-    'calib_node.core.pipeline': 3,
-    'calib_node.core.keeper': 3,
+    'calib_node.core.refusal': 0,
+    'calib_node.core.ranges': 1,
+    'calib_node.core.samples': 1,
+    'calib_node.core.numerics': 2,
+    'calib_node.core.metrics': 3,
+    'calib_node.core.matching': 3,
+    'calib_node.core.state': 3,
+    'calib_node.core.calibrators': 4,
+    'calib_node.core.outcomes': 5,
+    'calib_node.core.evaluate': 5,
+    'calib_node.core.pipeline': 6,
+    'calib_node.stream': 7,
     'calib_node.ros': 10,
     'calib_node.integrations': 10,
     'calib_node.tools': 11,
@@ -104,7 +107,7 @@ def test_core_imports_the_standard_library_numpy_and_yaml_alone(path):
 
 @pytest.mark.parametrize(
     'path',
-    relative([f for f in core_files() if f.parent.name != 'state' and f.stem != 'state_path']),
+    relative([f for f in core_files() if f.parent.name != 'state']),
 )
 def test_core_reads_no_clock_and_no_file_but_for_the_state_file(path):
     """What is learned depends on the messages and their order alone."""

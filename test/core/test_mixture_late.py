@@ -83,9 +83,7 @@ def test_rates_go_by_the_delay(delay):
             before = mixture.state()['weights']
             mixture.update(p, y, ticket)
             assert mixture.delay == delay
-            expected = weighed(
-                before, ticket.forecasts, ticket.members, y, delay, mixture.updates
-            )
+            expected = weighed(before, ticket.forecasts, ticket.members, y, delay, mixture.updates)
             assert_weights(mixture, expected)
 
 

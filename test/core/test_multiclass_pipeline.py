@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 from calib_node.core.calibrators import UpdateNotFinite, create, create_multiclass
-from calib_node.core.calibrators.saved import StateError
 from calib_node.core.matching import StampMatcher
 from calib_node.core.metrics import multiclass_brier, multiclass_log_loss, top_label_ece
 from calib_node.core.pipeline import MulticlassPipeline, MulticlassReliability
 from calib_node.core.pipeline.figures import RollingMean
-from calib_node.core.samples import Label, Match, Prediction, Refused
-from calib_node.core.state import make_document, restore_document
+from calib_node.core.refusal import Refused
+from calib_node.core.samples import Label, Match, Prediction
+from calib_node.core.state.document import make_document, restore_document
+from calib_node.core.state.fields import StateError
 
 MS = 1_000_000
 SURE = np.array([0.8, 0.15, 0.05])

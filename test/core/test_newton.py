@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from calib_node.core.calibrators.newton import (
+from calib_node.core.numerics.newton import (
     UpdateNotFinite,
     is_positive_definite,
     newton_step,

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from calib_node.core.calibrators.newton import (
+from calib_node.core.numerics.newton import (
     UpdateNotFinite,
     newton_step,
     newton_step3,
@@ -20,7 +20,7 @@ from calib_node.core.calibrators.newton import (
     project3,
     solve3,
 )
-from calib_node.core.calibrators.saved import is_positive_definite
+from calib_node.core.state.fields import is_positive_definite
 
 A = np.array([[400.0, 150.0, -30.0], [150.0, 110.0, 20.0], [-30.0, 20.0, 60.0]])
 START = (1.0, 1.0, 0.5)

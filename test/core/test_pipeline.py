@@ -12,7 +12,8 @@ from calib_node.core.calibrators import UpdateNotFinite, create
 from calib_node.core.matching import StampMatcher
 from calib_node.core.metrics import ece
 from calib_node.core.pipeline import Pipeline
-from calib_node.core.samples import REASONS, Label, Match, Prediction, Refused
+from calib_node.core.refusal import REASONS, Refused
+from calib_node.core.samples import Label, Match, Prediction
 
 MS = 1_000_000
 

@@ -14,8 +14,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from calib_node.core.calibrators import UpdateNotFinite, create
-from calib_node.core.calibrators.newton import is_positive_definite
-from calib_node.core.limits import CALIBRATOR_LIMITS
+from calib_node.core.calibrators.parameters import CALIBRATOR_LIMITS
+from calib_node.core.numerics.newton import is_positive_definite
 
 EDGES = [0.0, 5e-324, 1e-300, 1e-9, 0.01, 0.5, 0.99, 1.0 - 1e-9, 1.0 - 2**-53, 1.0]
 probabilities = st.floats(0.0, 1.0) | st.sampled_from(EDGES)

@@ -17,8 +17,9 @@ from saved_states import NODE, document, learned, saved
 
 import calib_node
 from calib_node.core.calibrators import StateError, create
-from calib_node.core.state import StateFile, read_document, restore_document
-from calib_node.core.state.document import SAFE_LOADER
+from calib_node.core.state.disk import read_document
+from calib_node.core.state.document import SAFE_LOADER, restore_document
+from calib_node.core.state.file import StateFile
 
 
 def names(path: Path) -> set[str]:
@@ -139,7 +140,9 @@ def test_nothing_that_is_read_can_become_code():
         r'|yaml\.(unsafe_|full_)?load(_all)?$|.*Unpickler'
     )
     found = [
-        (path.name, call) for path in package.rglob('*.py') for call in calls(path)
+        (path.name, call)
+        for path in package.rglob('*.py')
+        for call in calls(path)
         if banned.match(call)
     ]
     # With a loader that descends from the safe one, see below.

@@ -16,7 +16,7 @@ import pytest
 from saved_states import NODE, document, learned, saved
 
 from calib_node.core.calibrators import StateError, create
-from calib_node.core.state import StateFile
+from calib_node.core.state.file import StateFile
 
 
 def recovered(path: Path) -> tuple[int, list[str]]:
@@ -81,7 +81,8 @@ SAVE_ON_AND_ON = """
 import itertools, sys
 from pathlib import Path
 from calib_node.core.calibrators import OnlinePlattScaling
-from calib_node.core.state import StateFile, make_document
+from calib_node.core.state.document import make_document
+from calib_node.core.state.file import StateFile
 file, calibrator = StateFile(Path(sys.argv[1]), '/calib_node'), OnlinePlattScaling()
 if file.path.exists():
     file.load(calibrator)
@@ -212,9 +213,7 @@ def test_bad_file_that_was_to_be_loaded_is_set_aside_by_the_next_save(path):
     assert (updates_in(path), updates_in(file.backup)) == (2, 1)
 
 
-def test_nothing_bad_is_ever_lost_where_the_clock_shows_one_time_again_and_again(
-    path, monkeypatch
-):
+def test_nothing_bad_is_ever_lost_where_the_clock_shows_one_time_again_and_again(path, monkeypatch):
     """A robot without a clock of its own starts at the same time whenever it is switched on."""
     moment = datetime(1970, 1, 1, tzinfo=timezone.utc)
     monkeypatch.setattr('calib_node.core.state.file._now', lambda: moment)

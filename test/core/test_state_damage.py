@@ -20,8 +20,7 @@ from calib_node.core.calibrators import (
     create,
     create_multiclass,
 )
-from calib_node.core.state import make_document, restore_document
-from calib_node.core.state.document import from_yaml, to_yaml
+from calib_node.core.state.document import from_yaml, make_document, restore_document, to_yaml
 
 UPDATES = 57
 KINDS = [(method, classes) for method in CALIBRATORS for classes in (1, 3)]

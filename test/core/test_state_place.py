@@ -13,13 +13,13 @@ from disks import mount_small_disk
 from saved_states import NODE, document
 
 from calib_node.core.calibrators import create
-from calib_node.core.state import StateFile, StateFileInUse
-from calib_node.core.state_path import resolve_path
+from calib_node.core.state.file import StateFile, StateFileInUse
+from calib_node.core.state.path import resolve_path
 
 HOLD_LOCK = """
 import sys
 from pathlib import Path
-from calib_node.core.state import StateFile
+from calib_node.core.state.file import StateFile
 print(repr(StateFile(Path(sys.argv[1]), '/other').lock()), flush=True)
 sys.stdin.read()
 """
@@ -82,7 +82,8 @@ UNPRIVILEGED = """
 import os, sys
 from pathlib import Path
 from calib_node.core.calibrators import create
-from calib_node.core.state import StateFile, make_document
+from calib_node.core.state.document import make_document
+from calib_node.core.state.file import StateFile
 if os.geteuid() == 0:
     os.setgroups([])
     os.setgid(65534)
@@ -214,7 +215,7 @@ from pathlib import Path
 from saved_states import NODE, document
 from disks import fill
 from calib_node.core.calibrators import create
-from calib_node.core.state import StateFile
+from calib_node.core.state.file import StateFile
 path = Path(sys.argv[1]) / 'state.yaml'
 file = StateFile(path, NODE)
 file.save(document(1))

@@ -80,9 +80,7 @@ def test_own_parameters_win(method):
     calibrator = create(method, window=15, refit_every=30)
     calibrator.restore(state)
     # The newest of what is there, fitted at once.
-    assert answers(calibrator) == answers(
-        learned(method, PAIRS[-15:], window=15, refit_every=15)
-    )
+    assert answers(calibrator) == answers(learned(method, PAIRS[-15:], window=15, refit_every=15))
     assert calibrator.parameters()['window'] == 15
     assert calibrator.updates == 70
 

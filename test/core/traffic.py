@@ -12,7 +12,7 @@ import numpy as np
 from books import MATCHING, Books
 
 from calib_node.core.calibrators import CALIBRATORS
-from calib_node.core.limits import CALIBRATOR_LIMITS
+from calib_node.core.calibrators.parameters import CALIBRATOR_LIMITS
 from calib_node.core.matching import POLICIES
 from calib_node.core.samples import NANOSECONDS as SECOND
 

@@ -10,7 +10,7 @@ from diagnostic_msgs.msg import KeyValue
 from geometry_msgs.msg import PointStamped, Pose, PoseArray
 from std_msgs.msg import Bool, Float32, Float64, String
 
-from calib_node.core.samples import Refused
+from calib_node.core.refusal import Refused
 from calib_node.ros.fields import check_path, make_codec, parse_path
 from calib_node.ros.parameters import TABLE
 

@@ -22,7 +22,8 @@ from rclpy.serialization import serialize_message
 from calib_node.core.calibrators import create_multiclass
 from calib_node.core.matching import StampMatcher
 from calib_node.core.pipeline import MulticlassPipeline
-from calib_node.core.samples import REASONS, Label, Prediction, Refused
+from calib_node.core.refusal import REASONS, Refused
+from calib_node.core.samples import Label, Prediction
 from calib_node.ros import configuration
 from calib_node.ros.messages import StampedArray, StampedProbabilities
 from calib_node.ros.parameters import TABLE

@@ -13,7 +13,7 @@ import pytest
 from disks import folder_in_memory
 
 from calib_node.core.calibrators import create
-from calib_node.core.state import StateFile
+from calib_node.core.state.file import StateFile
 
 from .harness import EXECUTORS, World
 from .load import Load

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from rclpy.serialization import serialize_message
 
 from calib_node.core.metrics import RollingReliability
-from calib_node.core.samples import Label, Prediction, Refused
+from calib_node.core.refusal import Refused
+from calib_node.core.samples import Label, Prediction
 from calib_node.ros.messages import StampedArray, reliability_message, to_stamp
 
 from .harness import SECOND, World, array, decoded, pipeline

@@ -23,7 +23,8 @@ from std_msgs.msg import Float32MultiArray, Int32
 from calib_node.core.calibrators import create_multiclass
 from calib_node.core.matching import StampMatcher
 from calib_node.core.pipeline import MulticlassPipeline
-from calib_node.core.samples import Label, Prediction, Refused
+from calib_node.core.refusal import Refused
+from calib_node.core.samples import Label, Prediction
 from calib_node.ros.fields import make_codec
 from calib_node.ros.messages import StampedProbabilities
 from calib_node.ros.parameters import TABLE

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from calib_node.core.calibrators import create
-from calib_node.core.state import read_document, restore_document
+from calib_node.core.state.disk import read_document
+from calib_node.core.state.document import restore_document
 
 from .harness import DEADLINE, EXECUTORS, SECOND, World
 from .load import Load

@@ -13,7 +13,7 @@ import yaml
 from diagnostic_msgs.msg import DiagnosticStatus
 
 from calib_node.core.calibrators import create
-from calib_node.core.state import make_document
+from calib_node.core.state.document import make_document
 
 from .harness import SECOND, World
 from .privileges import obey_permissions, skip_where_they_do_not_hold

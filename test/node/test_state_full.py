@@ -11,7 +11,7 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from disks import fill, mount_small_disk
 
 from calib_node.core.calibrators import create
-from calib_node.core.state import StateFile
+from calib_node.core.state.file import StateFile
 
 from .harness import SECOND, World
 

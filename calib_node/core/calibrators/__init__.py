@@ -16,24 +16,21 @@ from calib_node.core.calibrators.ensemble import StepSizeEnsemble
 from calib_node.core.calibrators.hedging import HedgingOnlineBetaScaling, HedgingOnlinePlattScaling
 from calib_node.core.calibrators.identity import Identity
 from calib_node.core.calibrators.mixture import Mixture
-from calib_node.core.calibrators.multiclass import (
-    MulticlassCalibrator,
-    OneVsRest,
-    check_classes,
-    for_class,
-)
-from calib_node.core.calibrators.multiclass_platt import MulticlassPlattScaling
-from calib_node.core.calibrators.multiclass_temperature import MulticlassTemperature
-from calib_node.core.calibrators.newton import UpdateNotFinite
+from calib_node.core.calibrators.multiclass.base import MulticlassCalibrator, check_classes
+from calib_node.core.calibrators.multiclass.one_vs_rest import OneVsRest, for_class
+from calib_node.core.calibrators.multiclass.platt import MulticlassPlattScaling
+from calib_node.core.calibrators.multiclass.temperature import MulticlassTemperature
+from calib_node.core.calibrators.parameters import Parameter, check_names, check_parameters
 from calib_node.core.calibrators.platt import OnlinePlattScaling
-from calib_node.core.calibrators.saved import StateError
 from calib_node.core.calibrators.temperature import OnlineTemperature
 from calib_node.core.calibrators.windowed import (
     WindowedIsotonic,
     WindowedPlatt,
     WindowedTemperature,
 )
-from calib_node.core.limits import Parameter, check_names, check_parameters, nearest_name
+from calib_node.core.numerics.newton import UpdateNotFinite
+from calib_node.core.refusal import nearest_name
+from calib_node.core.state.fields import StateError
 
 _CLASSES: tuple[type[Any], ...] = (
     OnlinePlattScaling,

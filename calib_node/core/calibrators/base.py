@@ -6,9 +6,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
-from calib_node.core.calibrators import saved
-from calib_node.core.calibrators.saved import StateError
-from calib_node.core.limits import Parameter, brief, check_names, check_parameters
+from calib_node.core.calibrators.parameters import Parameter, check_names, check_parameters
+from calib_node.core.refusal import brief
+from calib_node.core.state import fields
+from calib_node.core.state.fields import StateError
 
 
 class Learner(ABC):
@@ -97,8 +98,8 @@ class Learner(ABC):
         classes = state.get('classes', 1)
         if type(classes) is not int or classes != self.classes:
             raise StateError(f'it was saved with classes {brief(classes)}, not with {self.classes}')
-        updates = saved.whole(state, 'updates')
-        given = saved.table(state, 'parameters')
+        updates = fields.whole(state, 'updates')
+        given = fields.table(state, 'parameters')
         if set(given) != set(self.parameters()):
             names = ', '.join(self.parameters()) or 'none'
             raise StateError(

@@ -6,13 +6,14 @@ from __future__ import annotations
 from math import hypot, inf, log
 from typing import Any, ClassVar
 
-from calib_node.core.calibrators import saved
 from calib_node.core.calibrators.base import Calibrator
-from calib_node.core.calibrators.newton import Newton3, newton_step3, project3
 from calib_node.core.calibrators.newton_learner import NewtonLearner
-from calib_node.core.calibrators.saved import StateError
-from calib_node.core.calibrators.sigmoid import residual, sigmoid
-from calib_node.core.limits import bad_probability, check_parameters
+from calib_node.core.calibrators.parameters import check_parameters
+from calib_node.core.numerics.newton import Newton3, newton_step3, project3
+from calib_node.core.numerics.sigmoid import residual, sigmoid
+from calib_node.core.refusal import bad_probability
+from calib_node.core.state import fields
+from calib_node.core.state.fields import StateError
 
 
 class OnlineBetaScaling(NewtonLearner, Calibrator):
@@ -149,8 +150,8 @@ class OnlineBetaScaling(NewtonLearner, Calibrator):
         return {'a': self.a, 'b': self.b, 'c': self.c, 'A': self.A}
 
     def _restore(self, state: dict[str, Any], parameters: dict[str, Any], updates: int) -> None:
-        a, b, c = (saved.finite(state, name) for name in ('a', 'b', 'c'))
-        (a00, a01, a02), (_, a11, a12), (_, _, a22) = saved.positive_definite(state, 'A', 3)
+        a, b, c = (fields.finite(state, name) for name in ('a', 'b', 'c'))
+        (a00, a01, a02), (_, a11, a12), (_, _, a22) = fields.positive_definite(state, 'A', 3)
         if updates == 0 and (a, b, c) == (1.0, 1.0, 0.0):
             # The start may lie outside a radius below √2; the first step brings it in.
             self.reset()
@@ -169,7 +170,7 @@ def _adapted(state: Newton3, rho_shift: float, radius: float) -> Newton3:
     """Return `state` as it would be with another rho and within another radius."""
     a, b, c, a00, a01, a02, a11, a12, a22 = state
     a00, a11, a22 = a00 + rho_shift, a11 + rho_shift, a22 + rho_shift
-    if not saved.is_positive_definite([[a00, a01, a02], [a01, a11, a12], [a02, a12, a22]]):
+    if not fields.is_positive_definite([[a00, a01, a02], [a01, a11, a12], [a02, a12, a22]]):
         raise StateError(f'A would not stay positive definite when rho changes by {rho_shift:g}')
     if hypot(a, b, c) > radius * (1.0 + 1e-9):
         a, b, c = project3(a, b, c, a00, a01, a02, a11, a12, a22, radius)

@@ -6,12 +6,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any, ClassVar
 
-from calib_node.core.calibrators import saved
 from calib_node.core.calibrators.base import Calibrator
 from calib_node.core.calibrators.beta import OnlineBetaScaling
+from calib_node.core.calibrators.parameters import Parameter, check_parameters
 from calib_node.core.calibrators.platt import OnlinePlattScaling
-from calib_node.core.calibrators.saved import StateError
-from calib_node.core.limits import Parameter, brief, check_parameters
+from calib_node.core.refusal import brief
+from calib_node.core.state import fields
+from calib_node.core.state.fields import StateError
 
 
 class Calibeating(Calibrator):
@@ -72,7 +73,7 @@ class Calibeating(Calibrator):
     def _restore(self, state: dict[str, Any], parameters: dict[str, Any], updates: int) -> None:
         tallies = self._checked_tallies(state, parameters['bins'], updates)
         wrapped = {
-            **saved.table(state, 'wrapped'),
+            **fields.table(state, 'wrapped'),
             'method': self._wrapped.name,
             'updates': updates,
             'parameters': {name: parameters[name] for name in self._wrapped.parameters()},
@@ -96,7 +97,7 @@ def whole_numbers(state: dict[str, Any], key: str, length: int) -> list[int]:
     values = state.get(key)
     if not isinstance(values, list) or len(values) != length:
         raise StateError(f'{key} must be a list of {length} whole numbers, not {brief(values)}')
-    return [saved.whole({key: value}, key) for value in values]
+    return [fields.whole({key: value}, key) for value in values]
 
 
 def check_total(counts: list[int], updates: int) -> None:

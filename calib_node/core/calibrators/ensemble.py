@@ -7,21 +7,16 @@ from collections import deque
 from math import log
 from typing import Any, ClassVar
 
-from calib_node.core.calibrators import saved
 from calib_node.core.calibrators.base import Calibrator
 from calib_node.core.calibrators.divergence import HALF, HalvesDivergence
-from calib_node.core.calibrators.newton import UpdateNotFinite
-from calib_node.core.calibrators.saved import StateError
+from calib_node.core.calibrators.parameters import Parameter, check_parameters
 from calib_node.core.calibrators.sgd import LogisticMap, logistic, sgd_step
-from calib_node.core.calibrators.sigmoid import LARGEST_EXPONENT
-from calib_node.core.limits import (
-    Interval,
-    Parameter,
-    bad_label,
-    bad_probability,
-    brief,
-    check_parameters,
-)
+from calib_node.core.numerics.newton import UpdateNotFinite
+from calib_node.core.numerics.sigmoid import LARGEST_EXPONENT
+from calib_node.core.ranges import Interval
+from calib_node.core.refusal import bad_label, bad_probability, brief
+from calib_node.core.state import fields
+from calib_node.core.state.fields import StateError
 
 ETAS = (0.01, 0.1, 1.0)
 ERRORS = 100
@@ -230,9 +225,9 @@ class StepSizeEnsemble(Calibrator):
         }
 
     def _restore(self, state: dict[str, Any], parameters: dict[str, Any], updates: int) -> None:
-        maps = saved.rows(state, 'maps', (len(ETAS), 2), _MAP)
-        errors = saved.rows(state, 'squared_errors', (min(updates, ERRORS), len(ETAS)), _UNIT)
-        recent = saved.numbers(state, 'recent', min(updates, 2 * HALF), _UNIT)
+        maps = fields.rows(state, 'maps', (len(ETAS), 2), _MAP)
+        errors = fields.rows(state, 'squared_errors', (min(updates, ERRORS), len(ETAS)), _UNIT)
+        recent = fields.numbers(state, 'recent', min(updates, 2 * HALF), _UNIT)
         calibrates = state.get('calibrates', 'missing')
         if calibrates is not None and not isinstance(calibrates, bool):
             raise StateError(f'calibrates must be true, false or null, not {brief(calibrates)}')
@@ -251,7 +246,8 @@ class StepSizeEnsemble(Calibrator):
 def _warmup_bins(state: dict[str, Any], updates: int, complete: bool) -> list[WarmupBin]:
     """Return the bins of the warm-up; if it goes on, they hold every label learned."""
     bins: list[WarmupBin] = []
-    for count, total, positives in saved.rows(state, 'warmup_bins', (BINS, 3), saved.NON_NEGATIVE):
+    rows = fields.rows(state, 'warmup_bins', (BINS, 3), fields.NON_NEGATIVE)
+    for count, total, positives in rows:
         if count != int(count) or positives != int(positives):
             raise StateError('warmup_bins must hold whole numbers of labels')
         if max(total, positives) > count * (1.0 + 1e-9):

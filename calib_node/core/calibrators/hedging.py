@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 
 from numpy.random import PCG64
 
-from calib_node.core.calibrators import saved
 from calib_node.core.calibrators.beta import OnlineBetaScaling
 from calib_node.core.calibrators.calibeating import Calibeating, check_total, whole_numbers
 from calib_node.core.calibrators.f99 import F99
 from calib_node.core.calibrators.platt import OnlinePlattScaling
-from calib_node.core.calibrators.saved import StateError
-from calib_node.core.limits import brief
+from calib_node.core.refusal import brief
+from calib_node.core.state import fields
+from calib_node.core.state.fields import StateError
 
 Row = tuple[int, int, int, int]
 """Game, point, and the number of its outcomes and of the positive ones among them."""
@@ -118,7 +118,7 @@ class Hedging(Calibeating):
                 raise StateError(f'game {index}, point {point} is not in order among the games')
             rows.append((index, point, count, positive))
         check_total([row[2] for row in rows], updates)
-        return rows, saved.whole(state, 'draws')
+        return rows, fields.whole(state, 'draws')
 
     def _take_tallies(self, tallies: tuple[list[Row], int]) -> None:
         rows, draws = tallies

@@ -6,7 +6,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from calib_node.core.calibrators.base import Calibrator
-from calib_node.core.limits import Parameter, bad_label, bad_probability
+from calib_node.core.calibrators.parameters import Parameter
+from calib_node.core.refusal import bad_label, bad_probability
 
 
 class Identity(Calibrator):

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from calib_node.core.calibrators.base import Learner
-from calib_node.core.limits import Parameter
+from calib_node.core.calibrators.parameters import Parameter
 
 
 class NewtonLearner(Learner):

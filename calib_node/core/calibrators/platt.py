@@ -6,18 +6,19 @@ from __future__ import annotations
 from math import hypot, inf, log
 from typing import Any, ClassVar
 
-from calib_node.core.calibrators import saved
 from calib_node.core.calibrators.base import Calibrator
-from calib_node.core.calibrators.newton import (
+from calib_node.core.calibrators.newton_learner import NewtonLearner
+from calib_node.core.calibrators.parameters import check_parameters
+from calib_node.core.numerics.newton import (
     Newton2,
     is_positive_definite,
     newton_step,
     project,
 )
-from calib_node.core.calibrators.newton_learner import NewtonLearner
-from calib_node.core.calibrators.saved import StateError
-from calib_node.core.calibrators.sigmoid import residual, sigmoid
-from calib_node.core.limits import bad_probability, check_parameters
+from calib_node.core.numerics.sigmoid import residual, sigmoid
+from calib_node.core.refusal import bad_probability
+from calib_node.core.state import fields
+from calib_node.core.state.fields import StateError
 
 
 class OnlinePlattScaling(NewtonLearner, Calibrator):
@@ -135,8 +136,8 @@ class OnlinePlattScaling(NewtonLearner, Calibrator):
         return {'a': self.a, 'b': self.b, 'A': self.A}
 
     def _restore(self, state: dict[str, Any], parameters: dict[str, Any], updates: int) -> None:
-        a, b = saved.finite(state, 'a'), saved.finite(state, 'b')
-        (a00, a01), (_, a11) = saved.positive_definite(state, 'A', 2)
+        a, b = fields.finite(state, 'a'), fields.finite(state, 'b')
+        (a00, a01), (_, a11) = fields.positive_definite(state, 'A', 2)
         if updates == 0 and (a, b) == (1.0, 0.0):
             # The start may lie outside a radius below 1; the first step brings it in.
             self.reset()

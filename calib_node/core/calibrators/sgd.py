@@ -6,7 +6,7 @@ Parts that methods are made of. They check nothing: what is not finite gives wha
 
 from __future__ import annotations
 
-from calib_node.core.calibrators.sigmoid import residual, sigmoid
+from calib_node.core.numerics.sigmoid import residual, sigmoid
 
 LogisticMap = tuple[float, float]
 """``(a, b)`` of ``sigmoid(a logit + b)``; (1, 0) is the identity, (0, 0) gives 0.5 throughout."""

@@ -6,18 +6,15 @@ from __future__ import annotations
 from math import log
 from typing import Any, ClassVar
 
-from calib_node.core.calibrators import saved
 from calib_node.core.calibrators.base import Calibrator
-from calib_node.core.calibrators.newton import UpdateNotFinite
 from calib_node.core.calibrators.newton_learner import NewtonLearner
-from calib_node.core.calibrators.saved import StateError
-from calib_node.core.calibrators.sigmoid import residual, sigmoid
-from calib_node.core.limits import (
-    POSITIVE,
-    Parameter,
-    bad_probability,
-    check_parameters,
-)
+from calib_node.core.calibrators.parameters import Parameter, check_parameters
+from calib_node.core.numerics.newton import UpdateNotFinite
+from calib_node.core.numerics.sigmoid import residual, sigmoid
+from calib_node.core.ranges import POSITIVE
+from calib_node.core.refusal import bad_probability
+from calib_node.core.state import fields
+from calib_node.core.state.fields import StateError
 
 LOWEST_BETA = 1e-3
 """The inverse temperature stays above 0, so that the order of probabilities never changes."""
@@ -81,7 +78,7 @@ class TemperatureLearner(NewtonLearner):
         return {'beta': self._beta, 'A': self._A}
 
     def _restore(self, state: dict[str, Any], parameters: dict[str, Any], updates: int) -> None:
-        beta, matrix = saved.finite(state, 'beta', POSITIVE), saved.finite(state, 'A', POSITIVE)
+        beta, matrix = fields.finite(state, 'beta', POSITIVE), fields.finite(state, 'A', POSITIVE)
         if beta > parameters['radius'] * (1.0 + 1e-9):
             raise StateError(f'beta {beta!r} is outside its own radius {parameters["radius"]!r}')
         if matrix < parameters['rho'] * (1.0 - 1e-9):

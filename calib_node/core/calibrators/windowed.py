@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from calib_node.core.calibrators import saved
 from calib_node.core.calibrators.base import Calibrator
 from calib_node.core.calibrators.fits import (
     IsotonicMap,
@@ -19,15 +18,11 @@ from calib_node.core.calibrators.fits import (
     fit_platt,
 )
 from calib_node.core.calibrators.fits.checks import Floats, Integers
-from calib_node.core.calibrators.saved import StateError
-from calib_node.core.limits import (
-    Interval,
-    Parameter,
-    bad_label,
-    bad_probability,
-    brief,
-    check_parameters,
-)
+from calib_node.core.calibrators.parameters import Parameter, check_parameters
+from calib_node.core.ranges import Interval
+from calib_node.core.refusal import bad_label, bad_probability, brief
+from calib_node.core.state import fields
+from calib_node.core.state.fields import StateError
 
 UNIT = Interval(0.0, 1.0)
 
@@ -96,9 +91,7 @@ class Windowed(Calibrator):
         fitted = len(p) - since
         self._map: Map | None = None
         if fitted:
-            self._map = self._fit(
-                np.array(p[:fitted]), np.array(y[:fitted], dtype=np.int64)
-            )
+            self._map = self._fit(np.array(p[:fitted]), np.array(y[:fitted], dtype=np.int64))
         self._p, self._y, self._since = p, y, since
 
     def parameters(self) -> dict[str, Parameter]:
@@ -115,7 +108,7 @@ class Windowed(Calibrator):
         return {'p': self._p.tolist(), 'y': self._y.tolist(), 'since': self._since}
 
     def _restore(self, state: dict[str, Any], parameters: dict[str, Any], updates: int) -> None:
-        p = array('d', saved.numbers(state, 'p', limits=UNIT))
+        p = array('d', fields.numbers(state, 'p', limits=UNIT))
         labels = state.get('y')
         if (
             not isinstance(labels, list)
@@ -123,7 +116,7 @@ class Windowed(Calibrator):
             or any(isinstance(y, bool) or y not in (0, 1) for y in labels)
         ):
             raise StateError(f'y must be a list of {len(p)} labels, 0 or 1, not {brief(labels)}')
-        since, window = saved.whole(state, 'since'), parameters['window']
+        since, window = fields.whole(state, 'since'), parameters['window']
         if not since <= len(p) <= since + window or len(p) > updates:
             raise StateError(
                 f'{len(p)} samples, {since} of them new since the last fit, are not what '

@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calib_node.core.limits import brief, nearest_name
 from calib_node.core.metrics.checks import Floats, Integers, check_bins, check_samples
+from calib_node.core.refusal import brief, nearest_name
 
 Binning = Literal['equal_width', 'equal_mass']
 Closed = Literal['left', 'right']

@@ -8,7 +8,8 @@ import operator
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calib_node.core.limits import SUM_TOLERANCE, brief
+from calib_node.core.ranges import SUM_TOLERANCE
+from calib_node.core.refusal import brief
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calib_node.core.limits import Interval, check_number
 from calib_node.core.metrics.checks import Floats, check_samples
+from calib_node.core.ranges import Interval, check_number
 
 LOGIT_CLIP = 1e-6
 """Probabilities are clipped to ``[LOGIT_CLIP, 1 - LOGIT_CLIP]`` before the logit."""

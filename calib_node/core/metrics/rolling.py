@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections import deque
 from math import log
 
-from calib_node.core.limits import bad_label, bad_probability
 from calib_node.core.metrics.scores import LOG_LOSS_CLIP
+from calib_node.core.refusal import bad_label, bad_probability
 
 # Sums are kept as whole numbers of 2**-60. What is added is later taken away exactly, so a window
 # is as exact after a billion samples as after the first; a float sum would drift.

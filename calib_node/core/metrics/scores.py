@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calib_node.core.limits import Interval, check_number
 from calib_node.core.metrics.checks import check_samples
+from calib_node.core.ranges import Interval, check_number
 
 LOG_LOSS_CLIP = 0.001
 """Probabilities are clipped to ``[LOG_LOSS_CLIP, 1 - LOG_LOSS_CLIP]`` in a log-loss."""

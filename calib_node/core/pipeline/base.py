@@ -11,7 +11,8 @@ from typing import Any, Generic, NoReturn, Protocol
 from calib_node.core.calibrators import UpdateNotFinite
 from calib_node.core.matching import Matcher, reconfigure
 from calib_node.core.pipeline.figures import Figures
-from calib_node.core.samples import PLACEHOLDER, Issued, Label, Match, P, Prediction, Refused
+from calib_node.core.refusal import Refused
+from calib_node.core.samples import PLACEHOLDER, Issued, Label, Match, P, Prediction
 
 OVERSHOOT = 1e-6
 """A probability this far outside [0, 1] is taken as rounding and clamped."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from calib_node.core.calibrators.base import Calibrator
 from calib_node.core.metrics.rolling import RollingReliability
 from calib_node.core.pipeline.base import OVERSHOOT, BasePipeline
-from calib_node.core.samples import Refused
+from calib_node.core.refusal import Refused
 
 
 class Pipeline(BasePipeline[float]):

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from calib_node.core.calibrators.multiclass import Floats, MulticlassCalibrator
-from calib_node.core.limits import SUM_TOLERANCE
+from calib_node.core.calibrators.multiclass.base import Floats, MulticlassCalibrator
 from calib_node.core.pipeline.base import OVERSHOOT, BasePipeline
 from calib_node.core.pipeline.figures import MulticlassReliability
-from calib_node.core.samples import Refused
+from calib_node.core.ranges import SUM_TOLERANCE
+from calib_node.core.refusal import Refused
 
 
 class MulticlassPipeline(BasePipeline[Floats]):

@@ -9,8 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from calib_node.core.calibrators import StateError
 from calib_node.core.state.document import from_yaml
+from calib_node.core.state.fields import StateError
 
 
 class Unreadable(StateError):

@@ -3,12 +3,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import yaml
 
-from calib_node.core.calibrators import Learner, StateError
-from calib_node.core.limits import brief
+from calib_node.core.refusal import brief
+from calib_node.core.state.fields import StateError
+
+
+class Learner(Protocol):
+    """What a state file asks of a calibrator."""
+
+    @property
+    def name(self) -> str:
+        """Name of the method."""
+
+    @property
+    def updates(self) -> int:
+        """Number of labels learned."""
+
+    def state(self) -> dict[str, Any]:
+        """Return all that was learned, ready for YAML."""
+
+    def restore(self, state: dict[str, Any], /) -> None:
+        """Take over what `state` gave, or raise a StateError and change nothing."""
+
 
 FORMAT = 'calib_node/state'
 VERSION = 1

@@ -12,9 +12,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from calib_node.core.calibrators import Learner, StateError
 from calib_node.core.state import disk
-from calib_node.core.state.document import restore_document, to_yaml
+from calib_node.core.state.document import Learner, restore_document, to_yaml
+from calib_node.core.state.fields import StateError
 
 
 class StateFileInUse(Exception):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calib_node.core.calibrators.fits.checks import Floats, Integers, check_outcomes
-from calib_node.core.limits import bad_probability
+from calib_node.core.refusal import bad_probability
 
 
 @dataclass(frozen=True)

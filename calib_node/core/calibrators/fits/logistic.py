@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calib_node.core.calibrators.fits.checks import Floats, Integers
-from calib_node.core.calibrators.sigmoid import sigmoid, sigmoids
-from calib_node.core.limits import bad_probability
+from calib_node.core.numerics.sigmoid import sigmoid, sigmoids
+from calib_node.core.refusal import bad_probability
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from calib_node.core.calibrators.fits.logistic import (
     log_loss,
     smoothed_targets,
 )
-from calib_node.core.calibrators.sigmoid import sigmoids
+from calib_node.core.numerics.sigmoid import sigmoids
 
 SMALLEST_PROBABILITY = 1e-38
 """What a softmax in single precision puts below it comes out as 0."""

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calib_node.core.calibrators import saved
 from calib_node.core.calibrators.base import Calibrator
 from calib_node.core.calibrators.calibeating import (
     TrackingOnlineBetaScaling,
@@ -17,11 +16,13 @@ from calib_node.core.calibrators.calibeating import (
 )
 from calib_node.core.calibrators.mixture.newton_logistic import NewtonLogistic
 from calib_node.core.calibrators.mixture.window_fits import WindowFits
-from calib_node.core.calibrators.newton import Newton2, newton_step
 from calib_node.core.calibrators.platt import OnlinePlattScaling
-from calib_node.core.calibrators.saved import StateError
-from calib_node.core.calibrators.sigmoid import residual, sigmoid
-from calib_node.core.limits import Interval, brief
+from calib_node.core.numerics.newton import Newton2, newton_step
+from calib_node.core.numerics.sigmoid import residual, sigmoid
+from calib_node.core.ranges import Interval
+from calib_node.core.refusal import brief
+from calib_node.core.state import fields
+from calib_node.core.state.fields import StateError
 
 Floats = NDArray[np.float64]
 
@@ -153,19 +154,19 @@ class Experts:
 
     def restore(self, state: dict[str, Any], labels: int) -> None:
         """Take over a state that `state` gave after so many labels."""
-        fast = saved.numbers(state, 'fast', 5)
+        fast = fields.numbers(state, 'fast', 5)
         t0, t1, a00, a01, a11 = fast
         radius = FAST['radius'] * (1.0 + 1e-9)
         if hypot(t0, t1) > radius:
             raise StateError(f'the parameters in fast must be within {radius:g}, not {brief(fast)}')
         check_matrix('fast', [[a00, a01], [a01, a11]], FAST['rho'], labels)
-        residuals = saved.numbers(state, 'residuals', len(HORIZONS), WITHIN_ONE)
-        positives = saved.whole(state, 'positives')
+        residuals = fields.numbers(state, 'residuals', len(HORIZONS), WITHIN_ONE)
+        positives = fields.whole(state, 'positives')
         if positives > labels:
             raise StateError(f'there are {positives} positives among {labels} labels')
         for name, part in self._parts.items():
             try:
-                part.restore(saved.table(state, name))
+                part.restore(fields.table(state, name))
             except StateError as error:
                 raise StateError(f'in {name}, {error}') from None
             if isinstance(part, Calibrator) and part.updates != labels:

@@ -9,14 +9,15 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calib_node.core.calibrators import saved
 from calib_node.core.calibrators.base import Calibrator
 from calib_node.core.calibrators.mixture.delays import WINDOW, Delays
 from calib_node.core.calibrators.mixture.experts import NAMES, Experts, Features
 from calib_node.core.calibrators.mixture.weights import Weights
-from calib_node.core.calibrators.newton import UpdateNotFinite
-from calib_node.core.calibrators.saved import StateError
-from calib_node.core.limits import Parameter, bad_label, bad_probability
+from calib_node.core.calibrators.parameters import Parameter
+from calib_node.core.numerics.newton import UpdateNotFinite
+from calib_node.core.refusal import bad_label, bad_probability
+from calib_node.core.state import fields
+from calib_node.core.state.fields import StateError
 
 LARGEST = 1e6
 """Far above what the numbers of a ticket sum up to: probabilities, and logits of clipped ones."""
@@ -155,10 +156,10 @@ class Mixture(Calibrator):
         delays = state.get('delays')
         if not isinstance(delays, list) or len(delays) != min(updates, WINDOW):
             raise StateError(f'delays must be a list of {min(updates, WINDOW)} whole numbers')
-        delays = [saved.whole({'delays': delay}, 'delays') for delay in delays]
+        delays = [fields.whole({'delays': delay}, 'delays') for delay in delays]
         if max(updates, *delays, 0) >= COUNTABLE:
             raise StateError(f'updates and delays must be below {COUNTABLE}')
         mixed, experts = deepcopy(self._mixed), deepcopy(self._experts)
-        mixed.restore(saved.table(state, 'weights'))
-        experts.restore(saved.table(state, 'experts'), updates)
+        mixed.restore(fields.table(state, 'weights'))
+        experts.restore(fields.table(state, 'experts'), updates)
         self._mixed, self._experts, self._delays = mixed, experts, Delays(delays)

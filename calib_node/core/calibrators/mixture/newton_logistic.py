@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calib_node.core.calibrators import saved
-from calib_node.core.calibrators.newton import UpdateNotFinite
-from calib_node.core.calibrators.saved import StateError
-from calib_node.core.calibrators.sigmoid import residual, sigmoid
+from calib_node.core.numerics.newton import UpdateNotFinite
+from calib_node.core.numerics.sigmoid import residual, sigmoid
+from calib_node.core.state import fields
+from calib_node.core.state.fields import StateError
 
 Floats = NDArray[np.float64]
 
@@ -100,8 +100,8 @@ class NewtonLogistic:
     def restore(self, state: dict[str, Any]) -> None:
         """Take over a state that `state` gave."""
         size = len(self._start)
-        parameters = np.array(saved.rows(state, 'parameters', (len(self._gammas), size)))
-        root = np.array(saved.rows(state, 'root', (size, size)))
+        parameters = np.array(fields.rows(state, 'parameters', (len(self._gammas), size)))
+        root = np.array(fields.rows(state, 'root', (size, size)))
         if max(hypot(*row) for row in parameters.tolist()) > RADIUS * (1.0 + 1e-9):
             raise StateError(f'parameters must be within the norm {RADIUS:g}')
         if not float(np.abs(root).max()) <= 1.0 / sqrt(self._rho) * (1.0 + 1e-9):

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calib_node.core.calibrators import saved
-from calib_node.core.calibrators.saved import StateError
-from calib_node.core.limits import POSITIVE
+from calib_node.core.ranges import POSITIVE
+from calib_node.core.state import fields
+from calib_node.core.state.fields import StateError
 
 Floats = NDArray[np.float64]
 
@@ -107,8 +107,8 @@ class Weights:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take over a state that `state` gave."""
-        rows = saved.rows(state, 'experts', (len(self._members), self._count), POSITIVE)
-        members = saved.numbers(state, 'members', len(self._members), POSITIVE)
+        rows = fields.rows(state, 'experts', (len(self._members), self._count), POSITIVE)
+        members = fields.numbers(state, 'members', len(self._members), POSITIVE)
         for row in (*rows, members):
             if abs(sum(row) - 1.0) > 1e-9:
                 raise StateError('weights must sum to 1')

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from calib_node.core.limits import Interval, as_float, brief
+from calib_node.core.ranges import Interval, as_float
+from calib_node.core.refusal import brief
 
 NON_NEGATIVE = Interval(0.0)
 ANY = Interval()
@@ -70,9 +71,10 @@ def rows(
 def positive_definite(state: dict[str, Any], key: str, size: int) -> list[list[float]]:
     """Return a field that is a symmetric positive definite matrix."""
     values = state.get(key)
-    if not isinstance(values, list) or [len(r) if isinstance(r, list) else 0 for r in values] != [
-        size
-    ] * size:
+    if (
+        not isinstance(values, list)
+        or [len(r) if isinstance(r, list) else 0 for r in values] != [size] * size
+    ):
         raise StateError(f'{key} must be a {size}x{size} matrix')
     matrix = rows(state, key, (size, size))
     if not is_positive_definite(matrix):

@@ -9,9 +9,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 
-from calib_node.core.calibrators.base import Learner
-from calib_node.core.limits import brief
-from calib_node.core.state import StateFile, make_document, restore_document
+from calib_node.core.refusal import brief
+from calib_node.core.state.document import Learner, make_document, restore_document
+from calib_node.core.state.file import StateFile
 
 TURN = 0.001
 """Seconds that the interpreter's other threads may keep a save waiting at each step of it."""

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calib_node.core.calibrators.fits.temperature import softmax
-from calib_node.core.calibrators.multiclass import Floats, MulticlassCalibrator
+from calib_node.core.calibrators.multiclass.base import Floats, MulticlassCalibrator
 from calib_node.core.calibrators.temperature import TemperatureLearner
-from calib_node.core.limits import brief
+from calib_node.core.refusal import brief
 
 
 class MulticlassTemperature(MulticlassCalibrator, TemperatureLearner):

@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calib_node.core.calibrators import saved
 from calib_node.core.calibrators.fits.logistic import clipped_logit
-from calib_node.core.calibrators.multiclass import Floats, MulticlassCalibrator, normalised
-from calib_node.core.calibrators.newton import UpdateNotFinite, project
+from calib_node.core.calibrators.multiclass.base import Floats, MulticlassCalibrator, normalised
 from calib_node.core.calibrators.newton_learner import NewtonLearner
-from calib_node.core.calibrators.saved import StateError
-from calib_node.core.calibrators.sigmoid import sigmoids
-from calib_node.core.limits import check_parameters
+from calib_node.core.calibrators.parameters import check_parameters
+from calib_node.core.numerics.newton import UpdateNotFinite, project
+from calib_node.core.numerics.sigmoid import sigmoids
+from calib_node.core.state import fields
+from calib_node.core.state.fields import StateError
 
 
 class MulticlassPlattScaling(NewtonLearner, MulticlassCalibrator):
@@ -137,9 +137,9 @@ class MulticlassPlattScaling(NewtonLearner, MulticlassCalibrator):
 
     def _restore(self, state: dict[str, Any], parameters: dict[str, Any], updates: int) -> None:
         count = self._classes
-        a, b = saved.numbers(state, 'a', count), saved.numbers(state, 'b', count)
+        a, b = fields.numbers(state, 'a', count), fields.numbers(state, 'b', count)
         # A row a class: A00, A01, A11.
-        matrices = saved.rows(state, 'A', (count, 3))
+        matrices = fields.rows(state, 'A', (count, 3))
         restored = np.array([a, b, *zip(*matrices)])
         wrong = ~_positive_definite(restored)
         if wrong.any():

@@ -8,7 +8,7 @@ from math import exp
 import numpy as np
 from numpy.typing import NDArray
 
-from calib_node.core.limits import bad_label
+from calib_node.core.refusal import bad_label
 
 # exp overflows a double just above this.
 LARGEST_EXPONENT = 709.0

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arithmetic that several layers need, each piece of it once."""
