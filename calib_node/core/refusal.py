@@ -19,7 +19,15 @@ REASONS = {
     'out_of_range': 'the probability is outside [0, 1]',
     'bad_sum': 'the probabilities of the classes do not sum to 1',
     'bad_label': 'the label is neither 0 nor 1',
+    'empty_name': 'the name of the class is empty',
+    'unreadable': 'the message could not be processed',
 }
+
+
+BAD_VALUES = frozenset(
+    {'not_a_number', 'not_finite', 'out_of_range', 'bad_sum', 'bad_label', 'empty_name'}
+)
+"""Reasons that are about the value of a message, not about its shape or its stamp."""
 
 
 class Refused(ValueError):
@@ -33,10 +41,15 @@ class Refused(ValueError):
         What was found instead.
     sentence : str
         What is wrong, where that of `REASONS` does not fit; empty: it does.
+    stamp : int
+        Stamp of the message in nanoseconds; 0 where it has none that is known.
     """
 
-    def __init__(self, reason: str, detail: object = '', sentence: str = '') -> None:
+    def __init__(
+        self, reason: str, detail: object = '', sentence: str = '', stamp: int = 0
+    ) -> None:
         self.reason = reason
+        self.stamp = stamp
         found = f' ({detail})' if detail != '' else ''
         super().__init__(f'{sentence or REASONS[reason]}{found}')
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What flows through the pipeline: predictions, labels, matches and refusals.
+"""What flows through the pipeline: predictions, labels and matches.
 
 None is changed once it is made. They are not frozen because a frozen dataclass takes three times
-as long to make, and four are made a sample.
+as long to make, and three are made a sample.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Any, Generic, TypeVar
 NANOSECONDS = 1_000_000_000
 
 P = TypeVar('P')
-"""What a classifier says: a float, or an array of a probability a class."""
+"""What a classifier says: a float, or an array of one probability per class."""
 
 
 @dataclass(slots=True)
 class Prediction(Generic[P]):
-    """What a classifier says of one observation.
+    """What a classifier says of one object.
 
     Attributes
     ----------
@@ -27,15 +27,21 @@ class Prediction(Generic[P]):
     probability : float, ndarray of float of shape (K,), or None
         Probability of the positive class, or of each of K classes; None when the model has no
         opinion.
+    key : str
+        Which of the objects of that stamp; empty for the only one.
+    context : tuple
+        Values of the context variables, such as the class or the distance.
     """
 
     stamp: int
     probability: P | None
+    key: str = ''
+    context: tuple[Any, ...] = ()
 
 
 @dataclass(slots=True)
 class Label:
-    """The ground truth of one observation.
+    """The ground truth of one object.
 
     Attributes
     ----------
@@ -49,15 +55,11 @@ class Label:
     value: float | None
 
 
-Issued = tuple[P | None, P, Any]
-"""A prediction that waits for its label: raw, published, ticket.
+Issued = tuple[Prediction[P], P, Any]
+"""A prediction that waits for its label: as it came in, what was published for it, the ticket.
 
-The probability that came in (None when its label is to teach nothing), the calibrated one that
-went out, which is what gets scored, and what the calibrator made it of.
+Where the label is to teach nothing the probability of the prediction is None, and so is the rest.
 """
-
-PLACEHOLDER: tuple[None, Any, None] = (None, None, None)
-"""Keeps the place of a prediction that teaches nothing, so that its label finds it."""
 
 
 @dataclass(slots=True)
@@ -66,12 +68,17 @@ class Match(Generic[P]):
 
     Attributes
     ----------
+    stamp, key, context
+        Those of the prediction.
     raw, published : float or ndarray of float of shape (K,)
         The probability before and after calibration, as they were when it was published.
     label : int
         0 or 1, or the index of the class.
     """
 
+    stamp: int
+    key: str
+    context: tuple[Any, ...]
     raw: P
     published: P
     label: int

@@ -1,39 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The node: wiring only. Behaviour is in the pipeline, the state keeper and the tables."""
+"""The node: wiring between ROS and the stream, which behaves."""
 
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
-from rclpy.node import Node
-from rclpy.parameter import Parameter
 from rclpy.timer import Timer
 from std_msgs.msg import Float64
 from std_srvs.srv import Trigger
 
-from calib_node.core.calibrators import StateError
-from calib_node.core.refusal import Refused
-from calib_node.core.samples import Label, Prediction
-from calib_node.core.state.file import StateFile
-from calib_node.core.state.keeper import StateKeeper
-from calib_node.core.state.path import resolve_path
-from calib_node.ros import configuration, declaration
+from calib_node.core.state.fields import StateError
+from calib_node.ros.declaration import ParameterNode
 from calib_node.ros.diagnostics import Diagnostics
-from calib_node.ros.fields import make_codec
-from calib_node.ros.messages import reliability_message
+from calib_node.ros.listener import Input
+from calib_node.ros.messages import InstalledMessages, find_type, reliability_message
 from calib_node.ros.parameter_files import not_for
-from calib_node.ros.topics import Input, Topics
+from calib_node.ros.topics import Topics
+from calib_node.stream.settings import Settings
+from calib_node.stream.status import Level
+from calib_node.stream.stream import Stream
 
-REPEAT_AFTER = 10.0
-"""Seconds before a message refused for the same reason is logged again."""
 
-
-class CalibrationNode(Node):
+class CalibrationNode(ParameterNode):
     """Calibrates the predictions of one classifier.
 
     Parameters
@@ -49,142 +40,106 @@ class CalibrationNode(Node):
     """
 
     def __init__(self, arguments: Sequence[str] = ()) -> None:
-        super().__init__('calib_node', automatically_declare_parameters_from_overrides=True)
+        self.stream: Stream | None = None
+        super().__init__('calib_node')
+        name = self.get_fully_qualified_name()
         try:
-            self.values, others = declaration.declare(self)
-            self.pipeline = configuration.make_pipeline(self.values)
-            self.keeper = self._make_keeper()
-            self.topics = self._make_topics()
+            self.stream = stream = Stream(self.settings, InstalledMessages(), self._tell)
+            self.get_logger().info(stream.keep(name, os.environ))
+            self.topics = self._make_topics(stream)
         except Exception:
             self.destroy_node()
             raise
         self._publish_calibrated = self.topics.calibrated.publish
-        self._said: dict[str, float] = {}
-        notes = declaration.without_effect(self, self.values, others)
-        notes += self.keeper.notes if self.keeper else []
-        self._diagnostics = Diagnostics(
-            self, self.values, self.pipeline, self.keeper, self.topics, notes
-        )
-        for note in notes + not_for(self.get_fully_qualified_name(), arguments):
-            self.get_logger().warning(note)
-        for name in ('save_state', 'load_state', 'reset'):
-            self.create_service(Trigger, f'~/{name}', self._answer(getattr(self, f'_{name}')))
+        self._diagnostics = Diagnostics(self, stream, self.topics)
+        for service, action in (
+            ('save_state', stream.save),
+            ('load_state', stream.load),
+            ('reset', stream.reset),
+        ):
+            self.create_service(Trigger, f'~/{service}', self._answer(action))
         # Steady, so that they go on when system or simulated time steps back or stands still.
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._timers_by_name: dict[str, Timer] = {}
-        self._use(self.values)
-        self._listen_to_parameters()
-        effective = ', '.join(f'{name}={value!r}' for name, value in self.values.items())
+        self._notes: list[str] = []
+        self._set_timers(set(self.settings.values))
+        for note in not_for(name, arguments):
+            self.get_logger().warning(note)
+        self._tell_notes()
+        effective = ', '.join(f'{key}={value!r}' for key, value in self.settings.values.items())
         self.get_logger().info(f'ready: {self.topics.describe()}; {effective}')
 
-    def _make_keeper(self) -> StateKeeper | None:
-        if not self.values['state.enabled']:
-            return None
-        name = self.get_fully_qualified_name()
-        path = resolve_path(self.values['state.file'], name, os.environ)
-        keeper = StateKeeper(self.pipeline.calibrator, StateFile(path, name))
-        found = keeper.start()
-        if keeper.problem:
-            self.get_logger().error(keeper.problem)
-        self.get_logger().info(found)
-        return keeper
-
-    def _make_topics(self) -> Topics:
-        values = self.values
-        raw, label = make_codec(values, 'raw'), make_codec(values, 'label')
-        self._decode_prediction, self._encode = raw.decode, raw.encode
-        self._decode_label = label.decode
+    def _make_topics(self, stream: Stream) -> Topics:
+        raw, label = stream.prediction, stream.label
         return Topics(
             self,
-            values,
-            Input(raw, values['raw.stamping'], self._on_prediction),
-            Input(label, values['label.stamping'], self._on_label),
+            self.settings.qos,
+            Input(
+                find_type(raw.type_name),
+                raw.serialized,
+                self.settings.raw.stamping,
+                self._on_prediction,
+            ),
+            Input(
+                find_type(label.type_name),
+                label.serialized,
+                self.settings.label.stamping,
+                stream.on_label,
+            ),
         )
 
     @property
     def executor_name(self) -> str:
         """The executor to spin the node with."""
-        if 'publication' in (self.values['raw.stamping'], self.values['label.stamping']):
-            # The events executor cannot hand over the middleware's message info.
-            return 'single'
-        name: str = self.values['executor']
-        return name
-
-    def close(self) -> None:
-        """Decide the labels that wait and save what was learned."""
-        self.pipeline.flush()
-        if self.keeper is None:
-            return
-        try:
-            self.keeper.save()
-            self.get_logger().info(f'saved to {self.keeper.file.path}')
-        except OSError:
-            self.get_logger().error(self.keeper.problem)
-        self.keeper.close()
-
-    # Messages
+        return self.settings.executor_used
 
     def _on_prediction(self, message: Any, received: int | None = None) -> None:
-        try:
-            stamp, value, carrier = self._decode_prediction(message)
-        except Refused as refusal:
-            self.pipeline.refuse(refusal.reason)
-            self._refused('prediction', refusal, message)
-            return
-        if received is not None:
-            stamp = received
-        try:
-            probability = self.pipeline.predict(Prediction(stamp, value)).probability
-        except Refused as refusal:
-            self._refused('prediction', refusal, message)
-            return
-        if probability is not None:
-            carrier = self._encode(carrier, probability)
-        self._publish_calibrated(carrier)
+        answer = self.stream.on_prediction(message, received)
+        if answer is not None:
+            self._publish_calibrated(answer)
 
-    def _on_label(self, message: Any, received: int | None = None) -> None:
-        try:
-            stamp, value, _ = self._decode_label(message)
-        except Refused as refusal:
-            self.pipeline.refuse(refusal.reason)
-            self._refused('label', refusal)
-            return
-        if received is not None:
-            stamp = received
-        try:
-            self.pipeline.label(Label(stamp + self._label_offset if stamp else 0, value))
-        except Refused as refusal:
-            self._refused('label', refusal)
+    def _tell(self, level: Level, kind: str, sentence: str) -> None:
+        """Log what just happened, the same kind of trouble once in a while only."""
+        log = self.get_logger()
+        if level == Level.OK:
+            log.info(sentence)
+        elif level == Level.ERROR and self._throttle.due(sentence):
+            log.error(sentence)
+        elif level == Level.WARN and self._throttle.due(kind):
+            log.warning(sentence)
 
-    def _refused(self, kind: str, refusal: Refused, message: Any = None) -> None:
-        if message is not None and self._pass_invalid:
-            self._publish_calibrated(message)
-        now = time.monotonic()
-        key = f'{kind}: {refusal.reason}'
-        if now - self._said.get(key, -REPEAT_AFTER) >= REPEAT_AFTER:
-            self._said[key] = now
-            self.get_logger().warning(f'a {kind} is refused: {refusal}')
+    def destroy_node(self) -> None:
+        """As in rclpy; what was learned is saved first, whoever owns the executor."""
+        if self.stream is not None:
+            self.stream.close()
+        super().destroy_node()
 
     # Timers
 
-    def _set_timer(self, name: str, period: float, callback: Callable[[], None]) -> None:
-        timer = self._timers_by_name.pop(name, None)
-        if timer is not None:
-            self.destroy_timer(timer)
-        if period > 0.0:
-            self._timers_by_name[name] = self.create_timer(period, callback, clock=self._steady)
+    def _set_timers(self, changed: set[str]) -> None:
+        settings = self.settings
+        for name, period, callback in (
+            ('ece.period', settings.ece.period, self._publish_figures),
+            ('diagnostics.period', settings.diagnostics.period, self._diagnostics.publish),
+            ('state.autosave_period', settings.state.autosave_period, self.stream.autosave),
+        ):
+            if name not in changed:
+                continue
+            timer = self._timers_by_name.pop(name, None)
+            if timer is not None:
+                self.destroy_timer(timer)
+            if period > 0.0:
+                self._timers_by_name[name] = self.create_timer(
+                    period, callback, clock=self._steady
+                )
 
     def _publish_figures(self) -> None:
-        raw, calibrated = self.pipeline.raw, self.pipeline.calibrated
-        if calibrated.count:
-            self.topics.ece.publish(Float64(data=calibrated.ece()))
-            self.topics.raw_ece.publish(Float64(data=raw.ece()))
+        scores = self.stream.pipeline.scores
+        if scores.calibrated.count:
+            self.topics.ece.publish(Float64(data=scores.calibrated.ece()))
+            self.topics.raw_ece.publish(Float64(data=scores.raw.ece()))
             if self.topics.reliability.get_subscription_count():
-                self.topics.reliability.publish(reliability_message(raw, calibrated))
-
-    def _autosave(self) -> None:
-        if self.keeper is not None:
-            self.keeper.save_in_background()
+                self.topics.reliability.publish(reliability_message(scores))
 
     # Services
 
@@ -200,66 +155,24 @@ class CalibrationNode(Node):
 
         return callback
 
-    def _kept(self) -> StateKeeper:
-        if self.keeper is None:
-            raise StateError('state.enabled is false, so there is no state file')
-        return self.keeper
-
-    def _save_state(self) -> str:
-        keeper = self._kept()
-        written = keeper.save()
-        return f'{"saved to" if written else "nothing has changed since it was saved to"} ' + str(
-            keeper.file.path
-        )
-
-    def _load_state(self) -> str:
-        return self._kept().load()
-
-    def _reset(self) -> str:
-        if self.keeper is not None:
-            return self.keeper.reset(self.pipeline.reset)
-        self.pipeline.reset()
-        return 'learning starts anew'
-
     # Parameters
 
-    def _listen_to_parameters(self) -> None:
-        if hasattr(self, 'add_pre_set_parameters_callback'):
-            self.add_pre_set_parameters_callback(declaration.as_declared)
-            self.add_on_set_parameters_callback(self._check)
-            self.add_post_set_parameters_callback(self._changed)
-        else:
-            # Humble has only the one callback; ours is asked last there.
-            self.add_on_set_parameters_callback(self._check_and_change)
+    def check_settings(self, settings: Settings) -> None:
+        """Raise a ValueError if settings cannot take effect."""
+        self.stream.check(settings)
 
-    def _check(self, changes: list[Parameter]) -> SetParametersResult:
-        try:
-            changed = declaration.check(changes, self.values)
-            configuration.check_change(self.pipeline.calibrator, self.values, changed)
-        except ValueError as error:
-            return SetParametersResult(successful=False, reason=str(error))
-        return SetParametersResult(successful=True)
+    def use_settings(self, before: Settings) -> None:
+        """Let checked settings take effect in place of those of before."""
+        self.stream.configure(self.settings)
+        self._set_timers(self.settings.differences(before))
+        self._tell_notes()
 
-    def _changed(self, changes: list[Parameter]) -> None:
-        self._use(declaration.check(changes, self.values))
-
-    def _check_and_change(self, changes: list[Parameter]) -> SetParametersResult:
-        result = self._check(changes)
-        if result.successful:
-            self._changed(changes)
-        return result
-
-    def _use(self, changed: dict[str, Any]) -> None:
-        """Let checked values take effect."""
-        values = self.values
-        values.update(changed)
-        configuration.change_pipeline(self.pipeline, values, changed)
-        self._pass_invalid = values['on_invalid'] == 'pass'
-        self._label_offset = configuration.nanoseconds(values['label.offset'])
-        for name, callback in (
-            ('ece.period', self._publish_figures),
-            ('diagnostics.period', self._diagnostics.publish),
-            ('state.autosave_period', self._autosave),
-        ):
-            if name in changed:
-                self._set_timer(name, values[name], callback)
+    def _tell_notes(self) -> None:
+        """Log the warnings about parameters that are new."""
+        known, self._notes = self._notes, self.parameter_notes()
+        self._diagnostics.notes = self._notes
+        if self.stream.keeper is not None:
+            self._notes = self._notes + self.stream.keeper.notes
+        for note in self._notes:
+            if note not in known:
+                self.get_logger().warning(note)

@@ -8,23 +8,14 @@ from collections import Counter, deque
 from typing import Any
 
 import numpy as np
-import pytest
 import yaml
+from whole_scores import assert_scores
 
 from calib_node.core.calibrators import StateError, create, create_multiclass
 from calib_node.core.matching import create_matcher
-from calib_node.core.metrics import (
-    brier,
-    ece,
-    log_loss,
-    multiclass_brier,
-    multiclass_log_loss,
-    reliability,
-    top_label_ece,
-)
-from calib_node.core.pipeline import MulticlassPipeline, Pipeline
+from calib_node.core.pipeline import Pipeline
 from calib_node.core.refusal import Refused
-from calib_node.core.samples import NANOSECONDS, Label, Prediction
+from calib_node.core.samples import NANOSECONDS, Label, Match, Prediction
 from calib_node.core.state.document import make_document, restore_document
 
 TOLERANCE = 1e-9
@@ -53,7 +44,7 @@ class Books:
     method : str
         Of the calibrator.
     classes : int
-        1: a probability of the positive class.
+        1: the probability of the positive class.
     **matching
         What differs from the matcher's defaults.
     """
@@ -61,51 +52,37 @@ class Books:
     def __init__(self, method: str = 'ops', classes: int = 1, **matching: Any) -> None:
         self.method, self.classes = method, classes
         self.matching = {**MATCHING, **matching}
-        matcher = create_matcher(**self.matching)
-        self.pipeline: Any
-        if classes == 1:
-            self.pipeline = Pipeline(create(method), matcher)
-        else:
-            self.pipeline = MulticlassPipeline(create_multiclass(method, classes), matcher)
+        calibrator: Any = create(method) if classes == 1 else create_multiclass(method, classes)
+        self.pipeline: Pipeline[Any] = Pipeline(calibrator, create_matcher(**self.matching))
+        self.pipeline.on_match.append(self._note)
         self.predictions: Counter[str] = Counter()
         self.labels: Counter[str] = Counter()
         self.refused: Counter[str] = Counter()
         self.placed = 0
         self.answered: Counter[Any] = Counter()
         self.touched: list[Any] = []
-        self.learned = self.unlearned = self.placeholders = 0
-        self.updates = 0
+        self.learned = self.unlearned = self.held_back = 0
+        self.updates = self.labels_since_match = 0
+        self.bad_labels: deque[bool] = deque(maxlen=100)
         self.held = self.matching['policy'] == 'hold'
         self.time: tuple[Any, int, int | None] = (None, 0, None)
-        self.scored: deque[tuple[Any, Any, int]] = deque(maxlen=self.pipeline.raw.window)
-        self._watch()
+        self.scored: deque[tuple[Any, Any, int]] = deque(maxlen=self.pipeline.scores.raw.window)
 
-    def _watch(self) -> None:
-        learn = self.pipeline._learn
-
-        def watched(pairs: list[Any]) -> Any:
-            for (raw, published, _), y in pairs:
-                self._note(raw, published, y)
-            matches = learn(pairs)
-            expected = [(plain(r), plain(q), y) for (r, q, _), y in pairs if r is not None]
-            assert [(plain(m.raw), plain(m.published), m.label) for m in matches] == expected
-            return matches
-
-        self.pipeline._learn = watched
-
-    def _note(self, raw: Any, published: Any, y: int) -> None:
-        if raw is None:
-            self.placeholders += 1
-            return
-        pair = plain(raw), plain(published)
+    def _note(self, match: Match[Any]) -> None:
+        pair = match.stamp, plain(match.raw), plain(match.published)
         self.answered[pair] -= 1
         self.touched.append(pair)
-        self.scored.append((raw, published, y))
-        if self.pipeline.learning:
+        self.scored.append((match.raw, match.published, match.label))
+        self.labels_since_match = 0
+        bad = sum(self.bad_labels)
+        if not self.pipeline.learning:
+            self.unlearned += 1
+        elif bad >= 2 and 10 * bad > len(self.bad_labels):
+            self.held_back += 1
+        else:
             self.learned += 1
             self.updates += 1
-        else:
-            self.unlearned += 1
+        assert self.pipeline.calibrator.updates == self.updates, 'it is told before it is learned'
 
     # What may happen
 
@@ -113,41 +90,58 @@ class Books:
         """Send a prediction; return what comes back, None where it is refused."""
         self.placed += stamp != 0
         given = value.copy() if isinstance(value, np.ndarray) else value
-        prediction = Prediction(stamp, value)
         try:
-            answer = self.pipeline.predict(prediction)
-        except Refused as refusal:
-            self.predictions['refused'] += 1
-            self.refused[refusal.reason] += 1
+            q = self.pipeline.predict(Prediction(stamp, value))
+        except Refused as refused:
             assert not self._is_probability(value)
+            self.predictions['refused'] += 1
+            self.refused[refused.reason] += 1
             return None
-        assert answer.stamp == stamp
         if value is None:
-            assert answer is prediction
+            assert q is None
             self.predictions['no opinion'] += 1
-            return answer
+            return None
         assert np.array_equal(given, value), 'what came in was changed'
         assert self._is_probability(value)
-        q = answer.probability
         self._check_forecast(q)
         if stamp:
             raw = min(max(given, 0.0), 1.0) if self.classes == 1 else np.clip(given, 0.0, 1.0)
-            self.answered[plain(raw), plain(q)] += 1
+            self.answered[stamp, plain(raw), plain(q)] += 1
             self.predictions['taken'] += 1
         else:
             self.predictions['unstamped'] += 1
-        return answer
+        return q
 
     def label(self, stamp: int, value: float | None) -> None:
         """Send a label."""
+        is_class = value in range(max(self.classes, 2))
+        taken = stamp != 0 and is_class
+        self.bad_labels.append(stamp != 0 and value is not None and not is_class)
+        self.labels_since_match += taken
         try:
             self.pipeline.label(Label(stamp, value))
-        except Refused as refusal:
+        except Refused as refused:
+            assert value is not None
+            assert not taken
             self.labels['refused'] += 1
-            self.refused[refusal.reason] += 1
-            assert stamp == 0 or value not in range(max(self.classes, 2))
+            self.refused[refused.reason] += 1
             return
+        assert taken or value is None
         self.labels['empty' if value is None else 'taken'] += 1
+
+    def refuse_prediction(self, stamp: int, reason: str) -> None:
+        """Refuse a prediction that never came to be one."""
+        self.placed += stamp != 0
+        self.predictions['refused'] += 1
+        self.refused[reason] += 1
+        self.pipeline.refuse_prediction(Refused(reason, stamp=stamp))
+
+    def refuse_label(self, stamp: int, reason: str) -> None:
+        """Refuse a label that never came to be one, for what is not its value."""
+        self.bad_labels.append(False)
+        self.labels['refused'] += 1
+        self.refused[reason] += 1
+        self.pipeline.refuse_label(Refused(reason, stamp=stamp))
 
     def configure_matching(self, **changes: Any) -> None:
         """Change the matcher's settings."""
@@ -167,14 +161,13 @@ class Books:
         return True
 
     def set_window(self, bins: int, window: int) -> None:
-        self.pipeline.set_window(bins, window)
+        self.pipeline.scores.configure(bins, window)
         self.scored = deque(maxlen=window)
 
     def reset(self) -> None:
         self.pipeline.reset()
         self.updates = 0
         self.scored.clear()
-        assert (self.pipeline.update_error, self.pipeline.score_error) == ('', '')
 
     def flush(self) -> None:
         self.pipeline.flush()
@@ -232,16 +225,19 @@ class Books:
         assert counts.empty_labels == self.labels['empty']
         assert counts.refused == self.refused
         assert self.placed == matched.matched + matched.expired + matcher.pending_predictions
-        assert matched.matched == self.learned + self.unlearned + self.placeholders
+        assert counts.learned == self.learned
+        assert counts.held_back == self.held_back
+        seen = self.learned + self.held_back + self.unlearned
+        assert matched.matched == seen + counts.without_value
         ended = matched.unmatched + matched.duplicate + matcher.pending_labels
         if self.held:
             # A label that held for a prediction, or for many, is in no account once it has gone.
             assert ended <= self.labels['taken']
         else:
             assert self.labels['taken'] == matched.matched + ended
-        assert counts.learned == self.learned
+        assert counts.labels_since_match == self.labels_since_match
         assert counts.failed_updates == 0
-        assert (pipeline.update_error, pipeline.score_error) == ('', '')
+        assert (pipeline.update_error, pipeline.observer_error) == ('', '')
         assert pipeline.calibrator.updates == self.updates
         assert 0 <= matcher.pending_predictions <= self.matching['capacity']
         assert 0 <= matcher.pending_labels <= self.matching['capacity']
@@ -254,31 +250,13 @@ class Books:
         if self.time[:2] == (same, jumps) and before is not None:
             assert matcher._now >= before
 
-    def check_figures(self) -> None:
+    def check_scores(self) -> None:
         """Expect the window to be what its samples, all taken together, give."""
-        for figures, place in ((self.pipeline.raw, 0), (self.pipeline.calibrated, 1)):
-            assert figures.count == len(self.scored)
-            if not self.scored:
-                continue
-            p = [sample[place] for sample in self.scored]
-            y = [sample[2] for sample in self.scored]
-            scores = figures.ece(), figures.brier(), figures.log_loss()
-            if self.classes == 1:
-                expected = ece(p, y, figures.bins), brier(p, y), log_loss(p, y)
-            else:
-                of_top = top_label_ece(p, y, figures.bins)
-                expected = of_top, multiclass_brier(p, y), multiclass_log_loss(p, y)
-                y = [int(np.argmax(row) == label) for row, label in zip(p, y)]
-                p = [float(np.max(row)) for row in p]
-            assert scores == pytest.approx(expected, abs=TOLERANCE, rel=0.0)
-            self._check_table(figures, p, y)
-
-    def _check_table(self, figures: Any, p: list[float], y: list[int]) -> None:
-        diagram = reliability(p, y, figures.bins)
-        expected = np.array([diagram.count, diagram.mean, diagram.frequency]).T
-        assert np.array(figures.table()) == pytest.approx(
-            expected, abs=TOLERANCE, rel=0.0, nan_ok=True
-        )
+        scores = self.pipeline.scores
+        assert scores.error == ''
+        y = [label for _, _, label in self.scored]
+        for window, place in ((scores.raw, 0), (scores.calibrated, 1)):
+            assert_scores(window, [sample[place] for sample in self.scored], y, TOLERANCE)
 
     def check_state(self) -> None:
         """Expect what was learned to be finite, and the same after a restart."""

@@ -19,6 +19,7 @@ FILES = sorted(PACKAGE.rglob('*.py'))
 LEVELS = {
     'calib_node.core.refusal': 0,
     'calib_node.core.ranges': 1,
+    'calib_node.core.recent': 1,
     'calib_node.core.samples': 1,
     'calib_node.core.numerics': 2,
     'calib_node.core.metrics': 3,
@@ -115,6 +116,14 @@ def test_core_reads_no_clock_and_no_file_but_for_the_state_file(path):
     assert not {module.split('.')[0] for module in imports(path)} & outside
     calls = [n.func for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Call)]
     assert not [call for call in calls if isinstance(call, ast.Name) and call.id == 'open']
+
+
+@pytest.mark.parametrize(
+    'path', relative([f for f in FILES if f.is_relative_to(PACKAGE / 'stream')])
+)
+def test_stream_knows_no_node_and_no_clock(path):
+    allowed = {'calib_node', 'numpy', *sys.stdlib_module_names} - {'datetime', 'time', 'os'}
+    assert {module.split('.')[0] for module in imports(path)} <= allowed
 
 
 @pytest.mark.parametrize('path', relative(FILES))

@@ -1,258 +1,336 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole behaviour without ROS."""
+"""The whole behaviour without ROS, with one probability and with one per class."""
 
 from __future__ import annotations
 
-import math
 import random
+from typing import Any
 
+import numpy as np
 import pytest
+from pipelines import (
+    MS,
+    learn,
+    make,
+    observed,
+    one_and_many,
+    plain,
+    predict,
+    samples,
+    sure,
+    triples,
+)
+from whole_scores import assert_scores
 
-from calib_node.core.calibrators import UpdateNotFinite, create
-from calib_node.core.matching import StampMatcher
-from calib_node.core.metrics import ece
-from calib_node.core.pipeline import Pipeline
-from calib_node.core.refusal import REASONS, Refused
+from calib_node.core.calibrators import UpdateNotFinite
+from calib_node.core.refusal import Refused
 from calib_node.core.samples import Label, Match, Prediction
 
-MS = 1_000_000
-
-
-def make(learning: bool = True, method: str = 'ops', **parameters: float) -> Pipeline:
-    return Pipeline(create(method, **parameters), StampMatcher(), learning=learning)
-
-
-def predict(pipeline: Pipeline, stamp: int, p: float | None) -> float | None:
-    return pipeline.predict(Prediction(stamp, p)).probability
-
-
-def learn(pipeline: Pipeline, stamp: int, p: float, y: int) -> list[Match]:
-    predict(pipeline, stamp, p)
-    return pipeline.label(Label(stamp, float(y)))
+# Learning
 
 
 def test_first_step():
     pipeline = make()
-    assert pipeline.predict(Prediction(MS, 0.8)) == Prediction(MS, 0.8)
-    assert pipeline.label(Label(MS, 0.0)) == [Match(0.8, 0.8, 0)]
+    matches = observed(pipeline)
+    assert predict(pipeline, MS, 0.8) == 0.8
+    assert pipeline.label(Label(MS, 0.0)) is None
+    assert matches == [Match(MS, '', (), 0.8, 0.8, 0)]
     assert predict(pipeline, 2 * MS, 0.8) == pytest.approx(0.76075807, abs=5e-9)
     assert pipeline.counts.learned == 1
 
 
-def test_early_label_is_learned_when_its_prediction_has_been_answered():
-    early, prompt = make(), make()
-    assert early.label(Label(MS, 0.0)) == []
-    assert predict(early, MS, 0.8) == 0.8
-    learn(prompt, MS, 0.8, 0)
+@pytest.mark.parametrize('method', ['ops', 'tops', 'temperature'])
+@pytest.mark.parametrize('classes', [1, 2, 5])
+def test_a_prompt_label_is_learned_as_the_calibrator_learns_it(method, classes):
+    pipeline, calibrator = make(classes, method), make(classes, method).calibrator
+    matches = observed(pipeline)
+    for number, (p, y) in enumerate(samples(classes, 60), 1):
+        expected, ticket = calibrator.issue(p)
+        calibrator.update(p, y, ticket)
+        assert plain(predict(pipeline, number * 100 * MS, p)) == plain(expected)
+        pipeline.label(Label(number * 100 * MS, float(y)))
+        assert plain(matches[-1].published) == plain(expected)
+        assert triples(matches[-1:]) == [(number * 100 * MS, plain(p), y)]
+    assert pipeline.calibrator.state() == calibrator.state()
+    assert pipeline.counts.learned == calibrator.updates == len(matches) == 60
+    assert pipeline.classes == classes
+
+
+@one_and_many
+def test_a_late_label_is_learned_with_the_ticket_of_its_forecast(classes):
+    pipeline, calibrator = make(classes), make(classes).calibrator
+    matches = observed(pipeline)
+    waiting: list[Any] = []
+    for number, (p, y) in enumerate(samples(classes, 60), 1):
+        waiting.append((number * 100 * MS, p, y, *calibrator.issue(p)))
+        predict(pipeline, number * 100 * MS, p)
+        if number % 20:
+            continue
+        # A forecast of today would be made of other logits.
+        for one in (pipeline.calibrator, calibrator):
+            one.configure(clip=0.1 / number)
+        for stamp, raw, label, published, ticket in reversed(waiting):
+            calibrator.update(raw, label, ticket)
+            pipeline.label(Label(stamp, float(label)))
+            assert triples(matches[-1:]) == [(stamp, plain(raw), label)]
+            assert plain(matches[-1].published) == plain(published)
+        waiting.clear()
+    assert pipeline.calibrator.state() == calibrator.state()
+
+
+@one_and_many
+def test_an_early_label_is_learned_when_its_prediction_has_been_answered(classes):
+    early, prompt = make(classes), make(classes)
+    early.label(Label(MS, 0.0))
+    assert early.counts.learned == 0
+    untaught = make(classes).calibrator.predict(sure(classes))
+    assert plain(predict(early, MS, sure(classes))) == plain(untaught)
+    learn(prompt, MS, sure(classes), 0)
     assert early.calibrator.state() == prompt.calibrator.state()
-    assert early.calibrated.count == 1
+    assert early.scores.calibrated.count == 1
 
 
-def test_scored_is_what_was_published():
-    pipeline = make()
-    predict(pipeline, 1000 * MS, 0.8)
-    predict(pipeline, 1100 * MS, 0.8)
-    pipeline.label(Label(1000 * MS, 0.0))
-    assert pipeline.calibrator.predict(0.8) < 0.77
-    assert pipeline.label(Label(1100 * MS, 0.0)) == [Match(0.8, 0.8, 0)]
-    assert pipeline.calibrated.ece() == pytest.approx(0.8)
+@one_and_many
+def test_a_label_within_the_tolerance_is_decided_by_the_next_prediction(classes):
+    pipeline = make(classes)
+    predict(pipeline, 1000 * MS, sure(classes))
+    pipeline.label(Label(1004 * MS, 1.0))
+    assert pipeline.counts.learned == 0
+    predict(pipeline, 1100 * MS, sure(classes))
+    assert pipeline.counts.learned == 1
 
 
-def test_figures_before_and_after_calibration():
-    pipeline = make()
-    generator = random.Random(2)
-    matches = []
-    for number in range(1, 301):
-        p = generator.uniform(0.6, 0.99)
-        matches += learn(pipeline, number * MS, p, int(generator.random() < 0.6))
-    raw, published, y = zip(*((m.raw, m.published, m.label) for m in matches))
-    assert pipeline.raw.ece() == pytest.approx(ece(raw, y), abs=1e-12)
-    assert pipeline.calibrated.ece() == pytest.approx(ece(published, y), abs=1e-12)
-    assert pipeline.calibrated.ece() < pipeline.raw.ece()
+@one_and_many
+def test_without_learning_matches_are_scored_and_never_learned_later(classes):
+    pipeline, only_second = make(classes, learning=False), make(classes)
+    learn(pipeline, 1000 * MS, sure(classes), 0)
+    assert (pipeline.scores.raw.count, pipeline.calibrator.updates) == (1, 0)
+    predict(pipeline, 1100 * MS, sure(classes))
+    pipeline.learning = True
+    pipeline.label(Label(1100 * MS, 0.0))
+    pipeline.flush()
+    learn(only_second, MS, sure(classes), 0)
+    assert pipeline.calibrator.state() == only_second.calibrator.state()
 
 
-def test_no_opinion_passes_through_and_its_label_teaches_nothing():
-    pipeline = make()
-    predict(pipeline, 1000 * MS, 0.8)
-    opinionless = Prediction(1005 * MS, None)
-    assert pipeline.predict(opinionless) is opinionless
-    predict(pipeline, 1012 * MS, 0.8)
+@one_and_many
+def test_an_update_that_fails_is_shown_until_the_next_that_does_not(classes, monkeypatch):
+    pipeline = make(classes)
+    matches, told = observed(pipeline), []
+    pipeline.on_error = told.append
+    before = pipeline.calibrator.state()
+
+    def fail(*_: Any) -> None:
+        raise UpdateNotFinite('the update gives a number that is not finite')
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pipeline.calibrator, 'update', fail)
+        learn(pipeline, 1000 * MS, sure(classes), 0)
+    assert len(matches) == pipeline.scores.raw.count == 1
+    assert pipeline.update_error == 'the update gives a number that is not finite'
+    assert (pipeline.counts.failed_updates, pipeline.counts.learned) == (1, 0)
+    assert pipeline.calibrator.state() == before
+    learn(pipeline, 1100 * MS, sure(classes), 0)
+    assert (pipeline.update_error, pipeline.counts.learned) == ('', 1)
+    assert [sentence.split(': ')[1] for sentence in told] == [
+        'the update gives a number that is not finite'
+    ]
+
+
+@one_and_many
+def test_reset_forgets_what_was_learned_and_keeps_what_is_pending(classes):
+    pipeline = make(classes)
+    pipeline.scores.configure(bins=10, window=20)
+    learn(pipeline, 1000 * MS, sure(classes), 0)
+    predict(pipeline, 1100 * MS, sure(classes))
+    pipeline.reset()
+    assert (pipeline.scores.raw.bins, pipeline.scores.calibrated.window) == (10, 20)
+    assert pipeline.calibrator.state() == make(classes).calibrator.state()
+    assert pipeline.scores.raw.count == pipeline.scores.calibrated.count == 0
+    pipeline.label(Label(1100 * MS, 1.0))
+    assert (pipeline.counts.learned, pipeline.calibrator.updates) == (2, 1)
+
+
+@pytest.mark.parametrize('classes', [1, 4])
+def test_same_messages_in_the_same_order_give_the_same_state_to_the_last_bit(classes):
+    def run() -> tuple[dict[str, Any], list[Any]]:
+        generator = random.Random(11)
+        pipeline = make(classes, forgetting=0.999)
+        out, waiting = [], []
+        for number, (p, y) in enumerate(samples(classes, 3000 if classes == 1 else 500), 1):
+            stamp = number * 10 * MS + generator.randint(-MS, MS)
+            out.append(plain(predict(pipeline, stamp, p)))
+            waiting.append(Label(stamp + generator.randint(-MS, MS), float(y)))
+            while waiting and generator.random() < 0.5:
+                pipeline.label(waiting.pop(generator.randrange(len(waiting))))
+        pipeline.flush()
+        assert pipeline.counts.learned > len(out) // 2
+        return pipeline.calibrator.state(), out
+
+    assert run() == run()
+
+
+# Scores
+
+
+@pytest.mark.parametrize('classes', [1, 4])
+def test_scores_before_and_after_calibration(classes):
+    pipeline = make(classes)
+    matches = observed(pipeline)
+    for number, (p, y) in enumerate(samples(classes, 300), 1):
+        learn(pipeline, number * 100 * MS, p, y)
+    raw, calibrated, y = pipeline.scores.raw, pipeline.scores.calibrated, [m.label for m in matches]
+    assert_scores(raw, [match.raw for match in matches], y, 1e-12)
+    assert_scores(calibrated, [match.published for match in matches], y, 1e-12)
+    assert raw.count == 300
+    assert calibrated.ece() < raw.ece()
+    assert calibrated.brier() < raw.brier()
+
+
+@one_and_many
+def test_scored_is_what_was_published(classes):
+    pipeline = make(classes)
+    matches = observed(pipeline)
+    p = sure(classes)
+    predict(pipeline, 1000 * MS, p)
+    first = predict(pipeline, 1100 * MS, p)
+    for stamp in (1000 * MS, 1100 * MS):
+        pipeline.label(Label(stamp, 0.0))
+    now = pipeline.calibrator.predict(p)
+    assert now < first if classes == 1 else now[0] > first[0]
+    assert [plain(match.published) for match in matches] == [plain(first)] * 2
+    assert_scores(pipeline.scores.calibrated, [first, first], [0, 0], 1e-12)
+
+
+# What teaches nothing
+
+
+@one_and_many
+def test_no_opinion_has_no_forecast_and_its_label_teaches_nothing(classes):
+    pipeline = make(classes)
+    matches = observed(pipeline)
+    predict(pipeline, 1000 * MS, sure(classes))
+    assert predict(pipeline, 1005 * MS, None) is None
+    predict(pipeline, 1012 * MS, sure(classes))
     pipeline.label(Label(1006 * MS, 1.0))
-    assert pipeline.flush() == []
-    assert pipeline.matcher.counts.matched == 1
-    assert pipeline.matcher.counts.expired == 2
-    assert (pipeline.counts.learned, pipeline.counts.no_opinion, pipeline.raw.count) == (0, 1, 0)
+    pipeline.flush()
+    assert (matches, pipeline.scores.raw.count) == ([], 0)
+    assert (pipeline.matcher.counts.matched, pipeline.matcher.counts.expired) == (1, 2)
+    counts = pipeline.counts
+    assert (counts.learned, counts.no_opinion, counts.without_value) == (0, 1, 1)
 
 
-def test_label_of_a_refused_prediction_teaches_nothing_and_goes_to_no_neighbour():
-    pipeline = make()
-    predict(pipeline, 1000 * MS, 0.8)
-    with pytest.raises(Refused):
-        pipeline.predict(Prediction(1010 * MS, math.nan))
-    predict(pipeline, 1020 * MS, 0.8)
-    assert pipeline.label(Label(1010 * MS, 1.0)) == []
-    assert pipeline.matcher.pending_predictions == 2
-    assert pipeline.calibrator.updates == 0
-
-
-def test_prediction_without_a_stamp_is_calibrated_but_never_learned():
-    pipeline = make()
-    learn(pipeline, MS, 0.8, 0)
-    assert predict(pipeline, 0, 0.8) == pipeline.calibrator.predict(0.8) < 0.77
+@one_and_many
+def test_a_prediction_without_a_stamp_is_calibrated_but_never_learned(classes):
+    pipeline = make(classes)
+    learn(pipeline, MS, sure(classes), 1)
+    now = pipeline.calibrator.predict(sure(classes))
+    assert plain(predict(pipeline, 0, sure(classes))) == plain(now)
+    assert plain(now) != plain(make(classes).calibrator.predict(sure(classes)))
     assert pipeline.counts.unstamped == 1
     assert pipeline.matcher.pending_predictions == 0
     assert predict(pipeline, 0, None) is None
 
 
-@pytest.mark.parametrize(
-    ('p', 'reason'),
-    [
-        (math.nan, 'not_finite'),
-        (math.inf, 'not_finite'),
-        (-math.inf, 'not_finite'),
-        (-0.1, 'out_of_range'),
-        (1.5, 'out_of_range'),
-        (-1.1e-6, 'out_of_range'),
-        (1.0 + 1.1e-6, 'out_of_range'),
-    ],
-)
-def test_refused_prediction_is_counted_and_never_learned(p, reason):
-    pipeline = make()
-    with pytest.raises(Refused, match=f'{REASONS[reason].split("[")[0]}') as refusal:
-        predict(pipeline, MS, p)
-    assert refusal.value.reason == reason
-    assert dict(pipeline.counts.refused) == {reason: 1}
+@one_and_many
+def test_an_empty_label_is_ignored_and_counted(classes):
+    pipeline = make(classes)
+    predict(pipeline, MS, sure(classes))
+    pipeline.label(Label(MS, None))
+    assert (pipeline.counts.labels, pipeline.counts.empty_labels) == (1, 1)
+    assert (pipeline.counts.learned, pipeline.matcher.pending_labels) == (0, 0)
+
+
+# Observers
+
+
+@one_and_many
+def test_every_match_reaches_every_observer_in_the_order_of_learning(classes, monkeypatch):
+    pipeline = make(classes)
+    update, learned = pipeline.calibrator.update, []
+
+    def recorded(p: Any, y: int, ticket: Any) -> None:
+        update(p, y, ticket)
+        learned.append((plain(p), y))
+
+    monkeypatch.setattr(pipeline.calibrator, 'update', recorded)
+    matches, again = observed(pipeline), observed(pipeline)
+    when: list[int] = []
+    pipeline.on_match.append(lambda _: when.append(len(learned)))
+    p = [p for p, _ in samples(classes, 20)]
+
+    def label(ms: int, y: int) -> None:
+        pipeline.label(Label(ms * MS, float(y)))
+
+    def forecast(ms: int) -> None:
+        predict(pipeline, ms * MS, p[ms // 100 % 20])
+
+    for ms, y in ((1000, 0), (1104, 1), (1204, 0), (1330, 1), (1504, 0)):
+        label(ms, y)
+    for step, completed in [
+        (lambda: forecast(1000), [(1000, 0)]),
+        (lambda: forecast(1100), []),
+        (lambda: forecast(1300), [(1100, 1)]),
+        # Out of order, it has its label at once.
+        (lambda: forecast(1200), [(1200, 0)]),
+        (lambda: forecast(1400), []),
+        (
+            lambda: pipeline.configure_matching('nearest', 40 * MS, 60_000 * MS, 1000 * MS, 100),
+            [(1300, 1)],
+        ),
+        (lambda: forecast(1500), []),
+        (lambda: forecast(1520), []),
+        (lambda: label(1400, 1), [(1400, 1)]),
+        (pipeline.flush, [(1500, 0)]),
+        (lambda: [forecast(1600), label(1610, 1)], []),
+        (lambda: predict(pipeline, 1700 * MS, None), [(1600, 1)]),
+        (lambda: [forecast(1800), label(1810, 0)], []),
+        (
+            lambda: pipeline.refuse_prediction(Refused('layout', stamp=1900 * MS)),
+            [(1800, 0)],
+        ),
+    ]:
+        before = len(matches)
+        step()
+        assert triples(matches[before:]) == [
+            (ms * MS, plain(p[ms // 100 % 20]), y) for ms, y in completed
+        ]
+    assert matches == again
+    assert [(plain(match.raw), match.label) for match in matches] == learned
+    assert when == list(range(1, 9))
+    assert pipeline.scores.raw.count == pipeline.counts.learned == 8
+
+
+@one_and_many
+@pytest.mark.parametrize('overshoot', [0.0, 1e-7])
+def test_a_match_tells_of_which_object_and_in_what_context_it_was(classes, overshoot):
+    pipeline = make(classes)
+    matches = observed(pipeline)
+    p = 1.0 if classes == 1 else np.eye(classes)[0]
+    pipeline.predict(Prediction(MS, p * (1.0 + overshoot), key='7', context=('car', 12.5)))
     pipeline.label(Label(MS, 1.0))
-    assert pipeline.flush() == []
-    assert pipeline.calibrator.state() == create('ops').state()
+    assert triples(matches) == [(MS, plain(p), 1)]
+    assert (matches[0].key, matches[0].context) == ('7', ('car', 12.5))
 
 
-@pytest.mark.parametrize(
-    ('stamp', 'value', 'reason'),
-    [
-        (MS, 2.0, 'bad_label'),
-        (MS, -1.0, 'bad_label'),
-        (MS, 0.5, 'bad_label'),
-        (MS, math.nan, 'not_finite'),
-        (MS, math.inf, 'not_finite'),
-        (0, 1.0, 'zero_stamp'),
-    ],
-)
-def test_refused_label_is_counted_and_its_prediction_waits(stamp, value, reason):
-    pipeline = make()
-    predict(pipeline, MS, 0.8)
-    with pytest.raises(Refused) as refusal:
-        pipeline.label(Label(stamp, value))
-    assert refusal.value.reason == reason
-    assert dict(pipeline.counts.refused) == {reason: 1}
-    assert pipeline.matcher.pending_predictions == 1
-    assert pipeline.label(Label(MS, 0.0)) == [Match(0.8, 0.8, 0)]
+@one_and_many
+def test_an_observer_that_fails_stops_neither_the_others_nor_learning(classes):
+    pipeline, healthy = make(classes), make(classes)
 
+    def fail(_: Match[Any]) -> None:
+        raise OSError('no space left on device')
 
-def test_empty_label_is_ignored_and_counted():
-    pipeline = make()
-    predict(pipeline, MS, 0.8)
-    assert pipeline.label(Label(MS, None)) == []
-    assert (pipeline.counts.empty_labels, pipeline.matcher.pending_labels) == (1, 0)
-
-
-@pytest.mark.parametrize(
-    ('p', 'clamped'), [(1.0 + 1e-6, 1.0), (-1e-6, 0.0), (math.nextafter(1.0, 2.0), 1.0)]
-)
-def test_small_overshoot_is_clamped(p, clamped):
-    assert [match.raw for match in learn(make(), MS, p, 1)] == [clamped]
-
-
-def test_without_learning_matches_are_scored_and_never_learned_later():
-    pipeline = make(learning=False)
-    learn(pipeline, 1000 * MS, 0.8, 0)
-    predict(pipeline, 1100 * MS, 0.7)
-    assert pipeline.raw.count == 1
-    assert pipeline.calibrator.updates == 0
-    pipeline.learning = True
-    pipeline.label(Label(1100 * MS, 0.0))
-    only_second = make()
-    learn(only_second, MS, 0.7, 0)
-    assert pipeline.calibrator.state() == only_second.calibrator.state()
-
-
-def test_update_that_fails_is_shown_until_the_next_that_does_not(monkeypatch):
-    pipeline = make()
-    before = pipeline.calibrator.state()
-
-    def fail(*_):
-        raise UpdateNotFinite('the update gives a number that is not finite')
-
-    with monkeypatch.context() as patch:
-        patch.setattr(pipeline.calibrator, 'update', fail)
-        assert len(learn(pipeline, 1000 * MS, 0.8, 0)) == 1
-    assert pipeline.update_error == 'the update gives a number that is not finite'
-    assert (pipeline.counts.failed_updates, pipeline.counts.learned) == (1, 0)
-    assert pipeline.calibrator.state() == before
-    learn(pipeline, 1100 * MS, 0.8, 0)
-    assert pipeline.update_error == ''
-    assert pipeline.counts.learned == 1
-
-
-def test_labels_since_the_last_match_are_counted():
-    pipeline = make()
-    predict(pipeline, 1000 * MS, 0.8)
-    for stamp in (1300, 1200, 1100):
-        pipeline.label(Label(stamp * MS, 0.0))
-    assert pipeline.counts.labels_since_match == 3
-    pipeline.label(Label(1000 * MS, 0.0))
-    assert pipeline.counts.labels_since_match == 0
-
-
-def test_flush_learns_the_labels_that_wait():
-    pipeline = make()
-    predict(pipeline, 1000 * MS, 0.8)
-    assert pipeline.label(Label(1004 * MS, 0.0)) == []
-    assert pipeline.flush() == [Match(0.8, 0.8, 0)]
-    assert pipeline.counts.learned == 1
-
-
-def test_matches_that_follow_from_new_settings_are_learned():
-    pipeline = make()
-    for stamp in (1000, 1100):
-        predict(pipeline, stamp * MS, 0.8)
-    assert pipeline.label(Label(1020 * MS, 0.0)) == []
-    matches = pipeline.configure_matching('nearest', 20 * MS, 60_000 * MS, 1000 * MS, 100)
-    assert matches == [Match(0.8, 0.8, 0)]
-    assert pipeline.counts.learned == 1
-
-
-def test_reset_forgets_what_was_learned_and_keeps_what_is_pending():
-    pipeline = make()
-    learn(pipeline, 1000 * MS, 0.8, 0)
-    predict(pipeline, 1100 * MS, 0.7)
+    pipeline.on_match.insert(0, fail)
+    matches = observed(pipeline)
+    told: list[str] = []
+    pipeline.on_error = told.append
+    for one in (pipeline, healthy):
+        for number in (1, 2):
+            learn(one, number * 100 * MS, sure(classes), 0)
+    assert pipeline.calibrator.state() == healthy.calibrator.state()
+    assert len(matches) == pipeline.scores.raw.count == pipeline.counts.learned == 2
+    assert pipeline.observer_error.endswith('failed: OSError: no space left on device')
+    assert told == [pipeline.observer_error] * 2
+    assert (pipeline.update_error, pipeline.scores.error, healthy.observer_error) == ('', '', '')
     pipeline.reset()
-    assert pipeline.calibrator.state() == create('ops').state()
-    assert pipeline.raw.count == pipeline.calibrated.count == 0
-    assert [match.raw for match in pipeline.label(Label(1100 * MS, 1.0))] == [0.7]
-
-
-def test_new_window_starts_the_figures_anew():
-    pipeline = make()
-    learn(pipeline, MS, 0.8, 0)
-    pipeline.set_window(bins=10, window=2)
-    assert pipeline.raw.count == pipeline.calibrated.count == 0
-    assert (pipeline.raw.bins, pipeline.calibrated.window) == (10, 2)
-
-
-def test_same_messages_in_the_same_order_give_the_same_state_to_the_last_bit():
-    def run() -> tuple[dict, list[float | None]]:
-        generator = random.Random(11)
-        pipeline = make(forgetting=0.999)
-        out, waiting = [], []
-        for number in range(1, 3001):
-            stamp = number * 10 * MS + generator.randint(-MS, MS)
-            p = generator.random()
-            out.append(predict(pipeline, stamp, p))
-            waiting.append(Label(stamp + generator.randint(-MS, MS), generator.random() < p * p))
-            while waiting and generator.random() < 0.5:
-                pipeline.label(waiting.pop(generator.randrange(len(waiting))))
-        pipeline.flush()
-        return pipeline.calibrator.state(), out
-
-    assert run() == run()
+    assert pipeline.observer_error == ''

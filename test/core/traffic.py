@@ -23,6 +23,8 @@ ODD_NUMBERS = [
 EDGES = [0.0, -0.0, 1.0, 0.5, 5e-324, math.nextafter(1.0, 0.0), 1.0 + 1e-6, -1e-6]
 USUAL = {'gamma': 0.1, 'rho': 100.0, 'radius': 100.0, 'clip': 0.01, 'forgetting': 0.999}
 ODD_LABELS = [None, 2.0, -1.0, 0.5, math.nan, math.inf, 1e300]
+FEW_ODD, MANY_ODD = 0.02, 0.4
+"""Share of the labels that are odd; with many of them nothing is learned."""
 
 
 class Traffic:
@@ -45,14 +47,19 @@ class Traffic:
         own = books.pipeline.calibrator.parameters()
         fixed = CALIBRATORS[books.method].fixed
         self._changeable = [name for name in own if name not in fixed]
+        self._odd = FEW_ODD
 
     def step(self) -> None:
         """Send one."""
         chance = self._generator.random()
-        if chance < 0.55:
+        if chance < 0.54:
             self._books.predict(self._stamp(), self._value())
-        elif chance < 0.99:
+        elif chance < 0.55:
+            self._books.refuse_prediction(self._stamp(), 'layout')
+        elif chance < 0.98:
             self._books.label(self._label_stamp(), self._label_value())
+        elif chance < 0.99:
+            self._books.refuse_label(self._label_stamp(), 'too_short')
         elif chance < 0.997:
             self._change()
         else:
@@ -122,7 +129,7 @@ class Traffic:
 
     def _label_value(self) -> float | None:
         generator = self._generator
-        if generator.random() < 0.96:
+        if generator.random() >= self._odd:
             return float(generator.randrange(max(self._books.classes, 2)))
         return generator.choice([*ODD_LABELS, float(self._books.classes)])
 
@@ -132,6 +139,7 @@ class Traffic:
         generator, books = self._generator, self._books
         # What keeps labels from teaching does not stay for long.
         books.pipeline.learning = True
+        self._odd = FEW_ODD
         if books.matching != MATCHING:
             books.configure_matching(**MATCHING)
         chance = generator.random()
@@ -145,6 +153,8 @@ class Traffic:
         elif chance < 0.75:
             books.configure_matching(**self._matching())
         elif chance < 0.85:
+            self._odd = MANY_ODD
+        elif chance < 0.92:
             books.set_window(generator.choice([1, 10, 15, 100]), generator.choice([1, 50, 1000]))
         else:
             books.pipeline.learning = False

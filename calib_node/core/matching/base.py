@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Event time, and the predictions that wait in it."""
+"""Event time, and what becomes of the labels that miss."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from bisect import bisect_left, insort
+from collections import deque
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-P = TypeVar('P')
+from calib_node.core.matching.predictions import P, PredictionsByStamp
+
 L = TypeVar('L')
+
+RECENT_MISSES = 10
+RECENT_JUMPS = 10
 
 
 @dataclass
@@ -41,84 +45,20 @@ class MatchCounts:
     same_stamp: int = 0
 
 
-class PredictionsByStamp(Generic[P]):
-    """Predictions in order of stamp, those of one stamp in order of arrival.
-
-    Stamps come nearly in order, so that a sorted list which grows at its end and forgets at its
-    head costs O(1) for most. A stamp may stay after all its predictions are taken.
+@dataclass(frozen=True)
+class Gone:
+    """Why a label found no prediction: it had been dropped before the label came.
 
     Attributes
     ----------
-    waiting : dict of int to list
-        The predictions without a label, by stamp.
-    pending : int
-        How many they are.
+    late : int
+        How far event time was past the prediction, in nanoseconds: the horizon that it needed.
+    capacity : int
+        About the capacity that it needed; 0 where there is enough.
     """
 
-    def __init__(self) -> None:
-        self.waiting: dict[int, list[P]] = {}
-        self.pending = 0
-        self._last_dropped: int | None = None
-        self._stamps: list[int] = []
-        self._head = 0
-
-    def put(self, stamp: int, item: P) -> list[P]:
-        """Add a prediction; return the queue of its stamp."""
-        self.pending += 1
-        queue = self.waiting.get(stamp)
-        if queue is not None:
-            queue.append(item)
-            return queue
-        self.waiting[stamp] = queue = [item]
-        stamps = self._stamps
-        if not stamps or stamp > stamps[-1]:
-            stamps.append(stamp)
-        else:
-            insort(stamps, stamp, self._head)
-        return queue
-
-    def nearest(self, stamp: int) -> int | None:
-        """Return the stamp nearest to `stamp`, the earlier one of two.
-
-        The last stamp that was dropped counts too, though `waiting` has it no longer: what
-        belongs to it must not go to a neighbour.
-        """
-        stamps, head = self._stamps, self._head
-        i = bisect_left(stamps, stamp, head)
-        near = [s for s in (self._last_dropped, *stamps[max(i - 1, head) : i + 1]) if s is not None]
-        return min(near, key=lambda s: (abs(s - stamp), s), default=None)
-
-    def take(self, low: int, high: int) -> list[P]:
-        """Remove and return the predictions from `low` on and before `high`."""
-        stamps = self._stamps
-        first = bisect_left(stamps, low, self._head)
-        last = bisect_left(stamps, high, first)
-        taken = [item for stamp in stamps[first:last] for item in self.waiting.pop(stamp)]
-        del stamps[first:last]
-        self.pending -= len(taken)
-        return taken
-
-    def expire(self, oldest: int, capacity: int) -> int:
-        """Drop stamps before `oldest` and what is beyond the capacity; return how many waited."""
-        stamps, head = self._stamps, self._head
-        before = self.pending
-        while head < len(stamps) and (
-            stamps[head] < oldest or len(stamps) - head > capacity or self.pending > capacity
-        ):
-            queue = self.waiting[stamps[head]]
-            if stamps[head] >= oldest and len(queue) > 1:
-                del queue[0]
-                self.pending -= 1
-            else:
-                self._last_dropped = stamps[head]
-                del self.waiting[stamps[head]]
-                self.pending -= len(queue)
-                head += 1
-        if head > 1024 and 2 * head > len(stamps):
-            del stamps[:head]
-            head = 0
-        self._head = head
-        return before - self.pending
+    late: int
+    capacity: int
 
 
 class Matcher(ABC, Generic[P, L]):
@@ -135,6 +75,13 @@ class Matcher(ABC, Generic[P, L]):
         the horizon is cut to it.
     capacity : int
         Predictions kept, and labels kept.
+
+    Attributes
+    ----------
+    misses : deque of int
+        How far the last labels were from their nearest prediction, as in `miss`, since a match.
+    gone : Gone or None
+        Why the last label whose prediction had been dropped found none; None after a match.
     """
 
     def __init__(
@@ -148,6 +95,9 @@ class Matcher(ABC, Generic[P, L]):
         self._now: int | None = None
         self._unconfirmed: tuple[int, P] | None = None
         self._miss: int | None = None
+        self._jumps: deque[tuple[int, int]] = deque(maxlen=RECENT_JUMPS)
+        self.misses: deque[int] = deque(maxlen=RECENT_MISSES)
+        self.gone: Gone | None = None
         self._set(tolerance, horizon, max_disorder, capacity)
         self._clear()
 
@@ -193,9 +143,10 @@ class Matcher(ABC, Generic[P, L]):
         if now is not None:
             if stamp < now - self._disorder:
                 self.counts.jumps_back += 1
+                self._jumps.append((self._taken(), now - stamp))
                 self._drop_all()
                 self._now = None
-                self._miss = None
+                self._forget_misses()
             elif stamp > now + self._horizon:
                 self._unconfirmed = (stamp, item)
                 self._expire(now, matches)
@@ -230,10 +181,42 @@ class Matcher(ABC, Generic[P, L]):
         self._bound_labels()
         return matches
 
+    def jumps_within(self, predictions: int) -> list[int]:
+        """Return how far event time jumped back during the last predictions, in nanoseconds.
+
+        Returns
+        -------
+        list of int
+            One for each time, oldest first, but for the last ten at most.
+        """
+        first = self._taken() - predictions
+        return [size for taken, size in self._jumps if taken >= first]
+
+    def _taken(self) -> int:
+        """Return how many predictions were taken in."""
+        return self.counts.matched + self.counts.expired + self.pending_predictions
+
+    def _missed(self, stamp: int, nearest: int) -> None:
+        """Remember that a label found no prediction; the nearest is not within its tolerance."""
+        self._miss = stamp - nearest
+        self.misses.append(self._miss)
+
+    def _found_gone(self, stamp: int) -> None:
+        """Remember that the prediction of a label, of `stamp` or later, had been dropped."""
+        self._miss = None
+        now = stamp if self._now is None else self._now
+        number = self._predictions.number_since(stamp, now)
+        self.gone = Gone(now - stamp, number if number > self._capacity else 0)
+
     def _pair(self, prediction: P, label: L, matches: list[tuple[P, L]]) -> None:
         self.counts.matched += 1
-        self._miss = None
+        if self._miss is not None or self.gone is not None:
+            self._forget_misses()
         matches.append((prediction, label))
+
+    def _forget_misses(self) -> None:
+        self._miss = self.gone = None
+        self.misses.clear()
 
     def _expire(self, now: int, matches: list[tuple[P, L]]) -> None:
         """Drop the predictions beyond the horizon or the capacity; `matches` is for subclasses."""

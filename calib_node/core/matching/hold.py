@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 
-from calib_node.core.matching.base import L, Matcher, P
+from calib_node.core.matching.base import L, Matcher
+from calib_node.core.matching.predictions import P
 
 
 class HoldMatcher(Matcher[P, L]):
@@ -49,6 +50,9 @@ class HoldMatcher(Matcher[P, L]):
         self._stamps.insert(i, stamp)
         self._labels.insert(i, item)
         self._used.insert(i, False)
+        dropped = self._predictions.last_dropped
+        if dropped is not None and stamp <= dropped:
+            self._found_gone(stamp)
         if i < len(self._stamps) - 1:
             self._settle(i, matches)
         elif i > 0:

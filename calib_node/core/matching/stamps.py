@@ -6,7 +6,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from heapq import heappop, heappush
 
-from calib_node.core.matching.base import L, Matcher, P
+from calib_node.core.matching.base import L, Matcher
+from calib_node.core.matching.predictions import P
 
 
 class StampMatcher(Matcher[P, L]):
@@ -62,7 +63,8 @@ class StampMatcher(Matcher[P, L]):
             # As in _match, without the price of two calls: most labels come this way.
             self._predictions.pending -= 1
             self.counts.matched += 1
-            self._miss = None
+            if self._miss is not None or self.gone is not None:
+                self._forget_misses()
             return [(queue.pop(0), item)]
         matches: list[tuple[P, L]] = []
         waiting = self._labels.get(stamp)
@@ -139,16 +141,19 @@ class StampMatcher(Matcher[P, L]):
         nearest = self._predictions.nearest(stamp)
         if nearest is None or abs(nearest - stamp) <= self._tolerance:
             return nearest
-        self._miss = stamp - nearest
+        dropped = self._predictions.last_dropped
+        if dropped is not None and stamp <= dropped:
+            self._found_gone(stamp - self._tolerance)
+        else:
+            self._missed(stamp, nearest)
         return None
 
     def _settle(self, nearest: int, labels: list[L], matches: list[tuple[P, L]]) -> None:
         """Pair labels with the predictions of the stamp they were decided for."""
         queue = self._predictions.waiting.get(nearest)
         if queue is None:
-            # It is there no more.
             self.counts.unmatched += len(labels)
-            self._miss = None
+            self._found_gone(nearest)
             return
         for item in labels:
             if queue:

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rolling figures of a pipeline, and those of several classes."""
+"""Scores of the last samples of several classes."""
 
 from __future__ import annotations
 
 from collections import deque
 from math import log
-from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,39 +16,7 @@ from calib_node.core.metrics.rolling import (
     SCALE,
     RollingReliability,
 )
-
-P = TypeVar('P', contravariant=True)
-
-
-class Figures(Protocol[P]):
-    """Scores of the last matches, as in `RollingReliability`."""
-
-    @property
-    def bins(self) -> int:
-        """Equal-width bins of the ECE."""
-
-    @property
-    def window(self) -> int:
-        """Number of samples kept."""
-
-    @property
-    def count(self) -> int:
-        """Samples in the window."""
-
-    def add(self, p: P, y: int, /) -> None:
-        """Take in a sample and its label."""
-
-    def ece(self) -> float:
-        """Expected calibration error."""
-
-    def brier(self) -> float:
-        """Brier score."""
-
-    def log_loss(self) -> float:
-        """Log-loss."""
-
-    def table(self) -> list[tuple[int, float, float]]:
-        """Count, mean probability and frequency a bin; NaN twice where the bin is empty."""
+from calib_node.core.refusal import bad_probability
 
 
 class RollingMean:
@@ -96,7 +63,7 @@ class RollingMean:
 
 
 class MulticlassReliability:
-    """Figures of the last samples of several classes.
+    """Scores of the last samples of several classes.
 
     ECE and reliability diagram are those of the top class: its probability is the confidence, and
     a sample is positive when it was the true class (Guo and others, *On calibration of modern
@@ -144,23 +111,26 @@ class MulticlassReliability:
         Parameters
         ----------
         p : ndarray of float, shape (K,)
-            A probability a class. Of several largest ones the first is that of the top class.
+            One probability per class. Of several largest ones the first is that of the top class.
         y : int
             From 0 to K - 1.
 
         Raises
         ------
         ValueError
-            If there is no such class, or the largest probability is outside [0, 1].
+            If there is no such class, or a probability is outside [0, 1].
         """
         if not 0 <= y < len(p):
             raise ValueError(f'a class index must be from 0 to {len(p) - 1}, not {y!r}')
-        top = int(p.argmax())
+        lowest, top = float(p[p.argmin()]), int(p.argmax())
+        # Before anything is added: all of a sample is taken in, or nothing.
+        if not lowest >= 0.0:
+            raise bad_probability(lowest)
         self._top.add(float(p[top]), int(top == y))
         self._losses.add(-log(min(max(float(p[y]), LOWEST), HIGHEST)))
         error = p.copy()
         error[y] -= 1.0
-        self._squares.add(float(np.square(error).sum()))
+        self._squares.add(float(error @ error))
 
     def ece(self) -> float:
         """Expected calibration error of the top class."""
@@ -175,5 +145,5 @@ class MulticlassReliability:
         return self._losses.mean()
 
     def table(self) -> list[tuple[int, float, float]]:
-        """Count, mean probability and frequency a bin of the top class, NaN twice if empty."""
+        """Count, mean probability and frequency per bin of the top class, NaN twice if empty."""
         return self._top.table()

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Why labels find no prediction, and which parameter would help."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from calib_node.core.pipeline import JUDGED, Pipeline
+from calib_node.core.samples import NANOSECONDS
+from calib_node.stream.table import Match, Parameters
+from calib_node.stream.wording import duration, seconds_at_least
+
+STEADY = 5
+"""So many labels equally far from their predictions are shifted, not scattered."""
+
+
+def why_nothing_matches(pipeline: Pipeline[Any], settings: Parameters) -> str:
+    """Return why the last labels matched nothing.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+        Whose matcher knows how far they were.
+    settings : Parameters
+        The parameters in force.
+
+    Returns
+    -------
+    str
+        A sentence with the parameter that would have helped and the value it needed.
+    """
+    matcher, match = pipeline.matcher, settings.match
+    predictions = pipeline.recent_predictions.last(JUDGED)
+    if not predictions:
+        return 'no prediction has come'
+    if all(item is None or isinstance(item, str) for item in predictions):
+        return 'their predictions held no value or were refused'
+    if matcher.gone is not None:
+        return _gone(matcher.gone.late, matcher.gone.capacity, match)
+    if matcher.miss is not None:
+        return _apart(matcher.miss, list(matcher.misses), settings)
+    if match.policy == 'hold':
+        return 'with match.policy hold a label is for the predictions from its stamp on'
+    return 'their predictions have not come yet, or never will'
+
+
+def _gone(late: int, capacity: int, match: Match) -> str:
+    if capacity:
+        return (
+            f'the prediction of the last one was dropped before its label came {duration(late)} '
+            f'later, since match.capacity is {match.capacity}: set it to at least {capacity}'
+        )
+    return (
+        f'the last one came {duration(late)} after its prediction, and match.horizon is '
+        f'{match.horizon:g} s: set it to at least {seconds_at_least(late)}'
+    )
+
+
+def _apart(miss: int, misses: list[int], settings: Parameters) -> str:
+    match = settings.match
+    side = 'after' if miss > 0 else 'before'
+    far = f'the last one is {duration(miss)} {side} the nearest prediction'
+    if match.policy == 'exact':
+        return (
+            f'{far}, and match.policy is exact: set match.policy to nearest and match.tolerance '
+            f'to at least {seconds_at_least(miss)}'
+        )
+    spread = max(misses) - min(misses)
+    if len(misses) >= STEADY and spread <= 2.0 * match.tolerance * NANOSECONDS:
+        shift = settings.label.offset - sum(misses) / len(misses) / NANOSECONDS
+        return f'{far}, as those before it are: set label.offset to {shift:.6g}'
+    largest = max(misses, key=abs, default=miss)
+    return f'{far}: set match.tolerance to at least {seconds_at_least(largest)}'
