@@ -264,10 +264,10 @@ TABLE = (
     ),
     Spec(
         'qos.reliability',
-        'best_effort',
-        'of the inputs; best_effort hears every publisher',
+        'automatic',
+        'of the inputs; automatic: reliable from each publisher that offers it',
         live=False,
-        choices=('best_effort', 'reliable'),
+        choices=('automatic', 'best_effort', 'reliable'),
     ),
     Spec(
         'qos.durability',

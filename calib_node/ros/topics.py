@@ -3,28 +3,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from rclpy.node import Node
-from rclpy.qos import (
-    DurabilityPolicy,
-    HistoryPolicy,
-    QoSPolicyKind,
-    QoSProfile,
-    ReliabilityPolicy,
-)
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSPolicyKind, QoSProfile, ReliabilityPolicy
 from rclpy.qos_overriding_options import QoSOverridingOptions
 from std_msgs.msg import Float64, Float64MultiArray
 
-from calib_node.ros.messages import Codec
+from calib_node.ros.listener import OVERRIDABLE, Input, Listener
+from calib_node.ros.mismatch import incompatible_policy, remedy, type_name
 
 try:
-    from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
+    from rclpy.event_handler import PublisherEventCallbacks
 except ImportError:
     # Its name in Humble.
-    from rclpy.qos_event import PublisherEventCallbacks, SubscriptionEventCallbacks
+    from rclpy.qos_event import PublisherEventCallbacks
 
 RAW = 'raw_probabilities'
 LABELS = 'labels'
@@ -32,40 +27,6 @@ CALIBRATED = 'calibrated_probabilities'
 RELIABILITY = '~/reliability'
 DIAGNOSTICS = '/diagnostics'
 NAMES = (RAW, LABELS, CALIBRATED, 'ece', 'raw_ece', RELIABILITY, DIAGNOSTICS)
-
-OVERRIDABLE = (
-    QoSPolicyKind.HISTORY,
-    QoSPolicyKind.DEPTH,
-    QoSPolicyKind.RELIABILITY,
-    QoSPolicyKind.DURABILITY,
-)
-
-Callback = Callable[..., None]
-
-
-def type_name(message_type: Any) -> str:
-    """Return the name of a message type as the graph gives it."""
-    package, _, _ = message_type.__module__.partition('.')
-    return f'{package}/msg/{message_type.__name__}'
-
-
-@dataclass(frozen=True)
-class Input:
-    """An input topic.
-
-    Attributes
-    ----------
-    codec : Codec
-        How its messages are read.
-    stamping : str
-        Where their stamps come from: header, publication or arrival.
-    callback : callable
-        Called with a message as the codec takes it, and its stamp where that is not in it.
-    """
-
-    codec: Codec
-    stamping: str
-    callback: Callback
 
 
 class Topics:
@@ -91,11 +52,9 @@ class Topics:
         self.resolved = {name: node.resolve_topic_name(name) for name in NAMES}
         self._refuse_shared_names()
         self._depth = values['qos.depth']
-        self._reliability = ReliabilityPolicy[values['qos.reliability'].upper()]
-        self._durability = DurabilityPolicy[values['qos.durability'].upper()]
-        self._subscriptions = {
-            RAW: self._subscribe(RAW, raw),
-            LABELS: self._subscribe(LABELS, labels),
+        self._listeners = {
+            RAW: self._listen(RAW, raw, values),
+            LABELS: self._listen(LABELS, labels, values),
         }
         self.calibrated = self._publish(CALIBRATED, raw.codec.message_type)
         self.ece = self._publish('ece', Float64)
@@ -127,27 +86,14 @@ class Topics:
             durability=durability,
         )
 
-    def _subscribe(self, name: str, source: Input) -> Any:
-        callback = source.callback
-        if source.stamping == 'publication':
-            handler: Any = lambda message, info: callback(message, info['source_timestamp'])  # noqa: E731
-        elif source.stamping == 'arrival':
-            clock = self._node.get_clock()
-            handler = lambda message: callback(message, clock.now().nanoseconds)  # noqa: E731
-        else:
-            handler = callback
-        return self._node.create_subscription(
-            source.codec.message_type,
-            name,
-            handler,
-            self._qos(self._reliability, self._durability),
-            raw=source.codec.serialized,
-            event_callbacks=SubscriptionEventCallbacks(
-                incompatible_qos=lambda event: self._incompatible(name, 'publisher offers', event),
-                use_default_callbacks=False,
-            ),
-            qos_overriding_options=QoSOverridingOptions(OVERRIDABLE),
+    def _listen(self, name: str, source: Input, values: Mapping[str, Any]) -> Listener:
+        automatic = values['qos.reliability'] == 'automatic'
+        reliability = 'reliable' if automatic else values['qos.reliability']
+        qos = self._qos(
+            ReliabilityPolicy[reliability.upper()],
+            DurabilityPolicy[values['qos.durability'].upper()],
         )
+        return Listener(self._node, name, source, qos, automatic)
 
     def _publish(self, name: str, message_type: Any) -> Any:
         return self._node.create_publisher(
@@ -155,19 +101,18 @@ class Topics:
             name,
             self._qos(ReliabilityPolicy.RELIABLE, DurabilityPolicy.VOLATILE),
             event_callbacks=PublisherEventCallbacks(
-                incompatible_qos=lambda event: self._incompatible(
-                    name, 'subscription requests', event
-                ),
+                incompatible_qos=lambda event: self._incompatible(name, event),
                 use_default_callbacks=False,
             ),
             qos_overriding_options=QoSOverridingOptions(OVERRIDABLE),
         )
 
-    def _incompatible(self, name: str, other: str, event: Any) -> None:
-        policy = QoSPolicyKind(event.last_policy_kind).name.lower()
+    def _incompatible(self, name: str, event: Any) -> None:
+        topic, policy = self.resolved[name], QoSPolicyKind(event.last_policy_kind)
         self._node.get_logger().warning(
-            f'{self._node.resolve_topic_name(name)}: a {other} a {policy} that is incompatible '
-            f'with ours, so nothing flows between them (see qos.{policy})'
+            f'{topic}: a subscription requests a {policy.name.lower()} that is incompatible with '
+            f'ours, so nothing flows between them'
+            + remedy(self._node, topic, 'publisher', policy, self._publishers[name].qos_profile)
         )
 
     def describe(self) -> str:
@@ -178,46 +123,68 @@ class Topics:
         """Return how many publishers an input has."""
         return self._node.count_publishers(self.resolved[name])
 
+    def lost(self, name: str) -> int:
+        """Return how many messages of an input the middleware has reported lost."""
+        return self._listeners[name].lost
+
     def warnings(self) -> list[str]:
         """Compare types and QoS with everyone else's; return a sentence for each mismatch.
 
         A wrong type has no event, so one that is new is logged here; and an event is not taken
-        back when the other one leaves.
+        back when the other one leaves. Inputs learn here what their publishers offer by now.
         """
+        for name, listener in self._listeners.items():
+            listener.look(partial(self._offers_best_effort, name))
         types, qos = [], []
         for name, side, info in self._unmatched():
-            endpoint, does = (
-                (self._subscriptions[name], 'publishes')
-                if side == 'publisher'
-                else (self._publishers[name], 'subscribes to')
-            )
-            wanted = type_name(endpoint.msg_type)
-            offered, requested = info.qos_profile, endpoint.qos_profile
-            if side == 'subscriber':
-                offered, requested = requested, offered
-            who = f'{self.resolved[name]}: {info.node_name} {does}'
+            if side == 'publisher':
+                wanted, does = type_name(self._listeners[name].first.msg_type), 'publishes'
+                ours, our_side = self._listeners[name].qos_profile, 'subscription'
+                offered, requested = info.qos_profile, ours
+            else:
+                wanted, does = type_name(self._publishers[name].msg_type), 'subscribes to'
+                ours, our_side = self._publishers[name].qos_profile, 'publisher'
+                offered, requested = ours, info.qos_profile
+            topic = self.resolved[name]
+            who = f'{topic}: {info.node_name} {does}'
+            policy = incompatible_policy(offered, requested)
             if info.topic_type != wanted:
                 types.append(f'{who} {info.topic_type}, not {wanted}')
-            elif reason := _incompatibility(offered, requested):
-                qos.append(f'{who} it with an incompatible QoS: {reason}')
+            elif policy is not None:
+                qos.append(
+                    f'{who} it with an incompatible QoS: {_values(policy, offered, requested)}'
+                    + remedy(self._node, topic, our_side, policy, ours)
+                )
         for sentence in types:
             if sentence not in self._types_said:
                 self._node.get_logger().warning(sentence)
         self._types_said = types
         return types + qos
 
-    def _unmatched(self) -> Iterator[tuple[str, str, Any]]:
-        """Yield topic, side and description of the others where not all of them are matched.
+    def _offers_best_effort(self, name: str) -> bool:
+        """Return whether a publisher of an input offers no more than best effort."""
+        listener = self._listeners[name]
+        return any(
+            info.qos_profile.reliability == ReliabilityPolicy.BEST_EFFORT
+            and info.topic_type == type_name(listener.first.msg_type)
+            for info in self._unheard(name)
+        )
+
+    def _unheard(self, name: str) -> list[Any]:
+        """Return the publishers of an input where not all of them are matched.
 
         Where all are there is no mismatch, and a look at each would cost far more.
         """
+        if self._listeners[name].matched() == self.publishers(name):
+            return []
+        return self._node.get_publishers_info_by_topic(self.resolved[name])
+
+    def _unmatched(self) -> Iterator[tuple[str, str, Any]]:
+        """Yield topic, side and description of the others where not all of them are matched."""
         node = self._node
-        for name, subscription in self._subscriptions.items():
-            # Humble cannot count them.
-            matched = getattr(subscription, 'get_publisher_count', lambda: -1)()
-            if matched != self.publishers(name):
-                for info in node.get_publishers_info_by_topic(self.resolved[name]):
-                    yield name, 'publisher', info
+        for name in self._listeners:
+            for info in self._unheard(name):
+                yield name, 'publisher', info
         for name, publisher in self._publishers.items():
             topic = self.resolved[name]
             if publisher.get_subscription_count() != node.count_subscribers(topic):
@@ -225,15 +192,7 @@ class Topics:
                     yield name, 'subscriber', info
 
 
-def _incompatibility(offered: QoSProfile, requested: QoSProfile) -> str:
-    if (
-        requested.reliability == ReliabilityPolicy.RELIABLE
-        and offered.reliability == ReliabilityPolicy.BEST_EFFORT
-    ):
-        return 'best_effort offered, reliable requested'
-    if (
-        requested.durability == DurabilityPolicy.TRANSIENT_LOCAL
-        and offered.durability == DurabilityPolicy.VOLATILE
-    ):
-        return 'volatile offered, transient_local requested'
-    return ''
+def _values(policy: QoSPolicyKind, offered: QoSProfile, requested: QoSProfile) -> str:
+    name = policy.name.lower()
+    values = (getattr(profile, name).name.lower() for profile in (offered, requested))
+    return '{} offered, {} requested'.format(*values)

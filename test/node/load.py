@@ -28,14 +28,14 @@ class Load:
         self._pause = pause
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run)
-        self._number = 0
+        self.number = 0
 
     def _run(self) -> None:
         while not self._over.wait(self._pause):
-            self._number += 1
-            stamp = START + self._number * 1_000_000
-            self._client.predict(stamp, 0.1 + 0.8 * (self._number % 7) / 7)
-            self._client.label(stamp, self._number % 2)
+            self.number += 1
+            stamp = START + self.number * 1_000_000
+            self._client.predict(stamp, 0.1 + 0.8 * (self.number % 7) / 7)
+            self._client.label(stamp, self.number % 2)
 
     def __enter__(self) -> Load:
         self._thread.start()

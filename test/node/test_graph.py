@@ -6,9 +6,11 @@ from __future__ import annotations
 import math
 import time
 from itertools import product
+from typing import Any
 
 import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
+from rclpy.node import NodeNameNonExistentError
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import Float64, Float64MultiArray, String
 
@@ -55,12 +57,28 @@ def test_every_topic_can_be_remapped_and_put_into_a_namespace(world: World):
     assert not unmapped & dict(client.node.get_topic_names_and_types()).keys()
 
 
-def of_node(client: Client, namespace: str) -> tuple[set[str], set[str]]:
-    """Return topics and services of a robot's node."""
-    graph, node = client.node, ('calib_node', namespace)
-    topics = dict(graph.get_publisher_names_and_types_by_node(*node))
-    topics.update(graph.get_subscriber_names_and_types_by_node(*node))
-    return set(topics), set(dict(graph.get_service_names_and_types_by_node(*node)))
+OWN_SERVICES = ('save_state', 'load_state', 'reset')
+
+
+def of_node(client: Client) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    """Return topics and services of the client's node with their types, once all are discovered."""
+    namespace, _, name = client.full_name.rpartition('/')
+    own = {f'{client.full_name}/{service}' for service in OWN_SERVICES}
+    topics = {client.full_name + topic[1:] for topic in NAMES if topic.startswith('~')}
+    topics |= {f'{namespace}/{topic}' for topic in NAMES if topic[0] not in '~/'}
+
+    def ask() -> Any:
+        node = (name, namespace or '/')
+        graph = client.node
+        try:
+            found = dict(graph.get_publisher_names_and_types_by_node(*node))
+            found.update(graph.get_subscriber_names_and_types_by_node(*node))
+            services = dict(graph.get_service_names_and_types_by_node(*node))
+        except NodeNameNonExistentError:
+            return None
+        return (found, services) if topics <= set(found) and own <= set(services) else None
+
+    return client.spin_until(ask, f'all of {client.full_name} in the graph')
 
 
 def test_two_robots_share_nothing_but_the_diagnostics(world: World):
@@ -76,13 +94,12 @@ def test_two_robots_share_nothing_but_the_diagnostics(world: World):
     assert robots['/r1'].ask(2 * SECOND, 0.9) == core.predict(0.9)
     robots['/r1'].set('clip', 0.2)
     assert robots['/r2'].get('clip') == [0.01]
-    (topics, services), (other_topics, other_services) = (
-        of_node(robots['/r1'], name) for name in robots
-    )
+    (topics, services), (other_topics, other_services) = map(of_node, robots.values())
     # The last two are those of every ROS node.
-    assert topics & other_topics == {'/diagnostics', '/rosout', '/parameter_events'}
+    every = {'/diagnostics', '/rosout', '/parameter_events'}
+    assert topics.keys() & other_topics.keys() <= every
     assert '/r1/calib_node/reset' in services
-    assert not services & other_services
+    assert not services.keys() & other_services.keys()
     assert robots['/r1'].trigger('reset').success
     assert robots['/r2'].figure('predictions') > 0
     for node in nodes:
@@ -106,18 +123,14 @@ def test_the_graph_shows_what_the_documentation_says(world: World):
         '/calib_node/reliability': 'std_msgs/msg/Float64MultiArray',
         '/diagnostics': 'diagnostic_msgs/msg/DiagnosticArray',
     }
-    inputs = ('/raw_probabilities', '/labels')
     for topic, kind in types.items():
         endpoint = client.endpoint(topic)
         qos = endpoint.qos_profile
         assert endpoint.topic_type == kind
         assert qos.durability == DurabilityPolicy.VOLATILE
-        if topic in inputs:
-            assert qos.reliability == ReliabilityPolicy.BEST_EFFORT, topic
-        else:
-            assert qos.reliability == ReliabilityPolicy.RELIABLE, topic
-    services = dict(client.node.get_service_names_and_types_by_node('calib_node', '/'))
-    for service in ('save_state', 'load_state', 'reset'):
+        assert qos.reliability == ReliabilityPolicy.RELIABLE, topic
+    services = of_node(client)[1]
+    for service in OWN_SERVICES:
         assert services[f'/calib_node/{service}'] == ['std_srvs/srv/Trigger']
 
 

@@ -17,6 +17,7 @@ from calib_node.core.samples import Label, Prediction
 from . import talker
 from .harness import SECOND, OtherProcess, World, pipeline, wait_until
 from .hosts import Hosts
+from .process import run
 
 ROBOT, DESK = 0, 1
 RECOVERY = 60.0
@@ -30,7 +31,7 @@ class Talker(OtherProcess):
         self.calibrated: dict[int, float] = {}
         self.diagnostics: list[dict[str, str]] = []
         command = [*within, sys.executable, str(Path(talker.__file__))]
-        super().__init__(command, environment, stdin=subprocess.PIPE)
+        super().__init__(run(command, environment, stdin=subprocess.PIPE))
 
     def _read(self) -> None:
         for line in self._process.stdout:

@@ -690,7 +690,7 @@ def test_qos_overrides_take_for_their_topic_alone_and_others_are_warned_about(wo
     client = world.client()
     node = world.start(
         {
-            'qos_overrides./raw_probabilities.subscription.reliability': 'reliable',
+            'qos_overrides./raw_probabilities.subscription.reliability': 'best_effort',
             'qos_overrides./ece.publisher.reliability': 'best_effort',
             'qos_overrides./raw_probabilitys.subscription.depth': 5,
         }
@@ -704,8 +704,8 @@ def test_qos_overrides_take_for_their_topic_alone_and_others_are_warned_about(wo
         for topic in ('/raw_probabilities', '/labels', '/calibrated_probabilities', '/ece')
     }
     assert reliability == {
-        '/raw_probabilities': ReliabilityPolicy.RELIABLE,
-        '/labels': ReliabilityPolicy.BEST_EFFORT,
+        '/raw_probabilities': ReliabilityPolicy.BEST_EFFORT,
+        '/labels': ReliabilityPolicy.RELIABLE,
         '/calibrated_probabilities': ReliabilityPolicy.RELIABLE,
         '/ece': ReliabilityPolicy.BEST_EFFORT,
     }
