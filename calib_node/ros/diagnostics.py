@@ -12,6 +12,9 @@ from calib_node.ros.topics import DIAGNOSTICS, LABELS, RAW, Topics
 from calib_node.stream.status import Level, Status
 from calib_node.stream.stream import Stream
 
+LOSS_SHOWN = 60.0
+"""Seconds that a loss of messages is warned of."""
+
 
 class Diagnostics:
     """Publishes the status of the node.
@@ -24,17 +27,21 @@ class Diagnostics:
         Whose status it is.
     topics : Topics
         Who else is on them.
+
+    Attributes
+    ----------
     notes : list of str
-        Warnings that stand as long as the node runs.
+        Warnings about the parameters.
     """
 
-    def __init__(self, node: Node, stream: Stream, topics: Topics, notes: list[str]) -> None:
+    def __init__(self, node: Node, stream: Stream, topics: Topics) -> None:
         self._node = node
         self._stream = stream
         self._topics = topics
-        self._notes = notes
+        self.notes: list[str] = []
         self._publisher = node.create_publisher(DiagnosticArray, DIAGNOSTICS, 10)
         self._pairs: dict[str, KeyValue] = {}
+        self._losses: dict[str, tuple[int, float]] = {}
         self._predictions_seen = 0
         self._last_prediction = time.monotonic()
 
@@ -46,7 +53,7 @@ class Diagnostics:
             # Predictions would wait for what nobody hears.
             return
         status = self._stream.status()
-        status.findings += [(Level.WARN, note) for note in self._notes + around]
+        status.findings += [(Level.WARN, note) for note in self.notes + around]
         self._judge_surroundings(status, silence)
         self._publisher.publish(self._message(status))
 
@@ -95,3 +102,18 @@ class Diagnostics:
         status.figures |= {f'topic {name}': resolved for name, resolved in topics.resolved.items()}
         for name in (RAW, LABELS):
             status.figures[f'publishers on {name}'] = str(topics.publishers(name))
+            self._judge_losses(status, name)
+
+    def _judge_losses(self, status: Status, name: str) -> None:
+        now, lost = time.monotonic(), self._topics.lost(name)
+        status.figures[f'lost on {name}'] = str(lost)
+        before, since = self._losses.get(name, (0, -LOSS_SHOWN))
+        if lost != before:
+            since = now
+            self._losses[name] = lost, now
+        if now - since < LOSS_SHOWN:
+            sentence = (
+                f'the middleware lost {lost} messages on {self._topics.resolved[name]} so far: set '
+                'qos.depth higher, or let the publisher offer reliable'
+            )
+            status.findings.append((Level.WARN, sentence))

@@ -14,7 +14,6 @@ from rclpy.qos import DurabilityPolicy, QoSPolicyKind, QoSProfile, ReliabilityPo
 from rclpy.qos_overriding_options import QoSOverridingOptions
 
 from calib_node.ros.copies import BEST_EFFORT, RELIABLE, Copies, content_of
-from calib_node.ros.messages import Codec
 from calib_node.ros.mismatch import is_overridden, override_name, remedy
 
 try:
@@ -41,15 +40,18 @@ class Input:
 
     Attributes
     ----------
-    codec : Codec
-        How its messages are read.
+    message_type : type
+        Message class.
+    serialized : bool
+        Whether the callback takes bytes.
     stamping : str
         Where their stamps come from: header, publication or arrival.
     callback : callable
-        Called with a message as the codec takes it, and its stamp where that is not in it.
+        Called with a message, and its stamp where that is not in it.
     """
 
-    codec: Codec
+    message_type: Any
+    serialized: bool
     stamping: str
     callback: Callback
 
@@ -131,11 +133,11 @@ class Listener:
     def _subscribe(self, handler: Callback, qos: QoSProfile, overriding: Any = None) -> Any:
         def subscribe(**more: Callback) -> Any:
             return self._node.create_subscription(
-                self._source.codec.message_type,
+                self._source.message_type,
                 self._name,
                 handler,
                 qos,
-                raw=self._source.codec.serialized,
+                raw=self._source.serialized,
                 event_callbacks=SubscriptionEventCallbacks(
                     incompatible_qos=self._incompatible, use_default_callbacks=False, **more
                 ),

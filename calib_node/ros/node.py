@@ -170,7 +170,8 @@ class CalibrationNode(ParameterNode):
     def _tell_notes(self) -> None:
         """Log the warnings about parameters that are new."""
         known, self._notes = self._notes, self.parameter_notes()
-        self._diagnostics.notes = self._notes
+        # The stream tells its own.
+        self._diagnostics.notes = [n for n in self._notes if n not in self.settings.notes]
         if self.stream.keeper is not None:
             self._notes = self._notes + self.stream.keeper.notes
         for note in self._notes:

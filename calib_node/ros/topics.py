@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -14,6 +14,7 @@ from std_msgs.msg import Float64, Float64MultiArray
 
 from calib_node.ros.listener import OVERRIDABLE, Input, Listener
 from calib_node.ros.mismatch import incompatible_policy, remedy, type_name
+from calib_node.stream.table import Qos
 
 try:
     from rclpy.event_handler import PublisherEventCallbacks
@@ -36,8 +37,8 @@ class Topics:
     ----------
     node : Node
         Owner of the topics.
-    values : mapping
-        The node's parameters.
+    qos : Qos
+        The parameters of that section.
     raw, labels : Input
         The inputs.
 
@@ -47,16 +48,16 @@ class Topics:
         If two of the topics resolve to the same name.
     """
 
-    def __init__(self, node: Node, values: Mapping[str, Any], raw: Input, labels: Input) -> None:
+    def __init__(self, node: Node, qos: Qos, raw: Input, labels: Input) -> None:
         self._node = node
         self.resolved = {name: node.resolve_topic_name(name) for name in NAMES}
         self._refuse_shared_names()
-        self._depth = values['qos.depth']
+        self._depth = qos.depth
         self._listeners = {
-            RAW: self._listen(RAW, raw, values),
-            LABELS: self._listen(LABELS, labels, values),
+            RAW: self._listen(RAW, raw, qos),
+            LABELS: self._listen(LABELS, labels, qos),
         }
-        self.calibrated = self._publish(CALIBRATED, raw.codec.message_type)
+        self.calibrated = self._publish(CALIBRATED, raw.message_type)
         self.ece = self._publish('ece', Float64)
         self.raw_ece = self._publish('raw_ece', Float64)
         self.reliability = self._publish(RELIABILITY, Float64MultiArray)
@@ -86,14 +87,13 @@ class Topics:
             durability=durability,
         )
 
-    def _listen(self, name: str, source: Input, values: Mapping[str, Any]) -> Listener:
-        automatic = values['qos.reliability'] == 'automatic'
-        reliability = 'reliable' if automatic else values['qos.reliability']
-        qos = self._qos(
-            ReliabilityPolicy[reliability.upper()],
-            DurabilityPolicy[values['qos.durability'].upper()],
+    def _listen(self, name: str, source: Input, qos: Qos) -> Listener:
+        automatic = qos.reliability == 'automatic'
+        reliability = 'reliable' if automatic else qos.reliability
+        profile = self._qos(
+            ReliabilityPolicy[reliability.upper()], DurabilityPolicy[qos.durability.upper()]
         )
-        return Listener(self._node, name, source, qos, automatic)
+        return Listener(self._node, name, source, profile, automatic)
 
     def _publish(self, name: str, message_type: Any) -> Any:
         return self._node.create_publisher(

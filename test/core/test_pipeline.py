@@ -202,45 +202,6 @@ def test_scored_is_what_was_published(classes):
     assert_scores(pipeline.scores.calibrated, [first, first], [0, 0], 1e-12)
 
 
-# What teaches nothing
-
-
-@one_and_many
-def test_no_opinion_has_no_forecast_and_its_label_teaches_nothing(classes):
-    pipeline = make(classes)
-    matches = observed(pipeline)
-    predict(pipeline, 1000 * MS, sure(classes))
-    assert predict(pipeline, 1005 * MS, None) is None
-    predict(pipeline, 1012 * MS, sure(classes))
-    pipeline.label(Label(1006 * MS, 1.0))
-    pipeline.flush()
-    assert (matches, pipeline.scores.raw.count) == ([], 0)
-    assert (pipeline.matcher.counts.matched, pipeline.matcher.counts.expired) == (1, 2)
-    counts = pipeline.counts
-    assert (counts.learned, counts.no_opinion, counts.without_value) == (0, 1, 1)
-
-
-@one_and_many
-def test_a_prediction_without_a_stamp_is_calibrated_but_never_learned(classes):
-    pipeline = make(classes)
-    learn(pipeline, MS, sure(classes), 1)
-    now = pipeline.calibrator.predict(sure(classes))
-    assert plain(predict(pipeline, 0, sure(classes))) == plain(now)
-    assert plain(now) != plain(make(classes).calibrator.predict(sure(classes)))
-    assert pipeline.counts.unstamped == 1
-    assert pipeline.matcher.pending_predictions == 0
-    assert predict(pipeline, 0, None) is None
-
-
-@one_and_many
-def test_an_empty_label_is_ignored_and_counted(classes):
-    pipeline = make(classes)
-    predict(pipeline, MS, sure(classes))
-    pipeline.label(Label(MS, None))
-    assert (pipeline.counts.labels, pipeline.counts.empty_labels) == (1, 1)
-    assert (pipeline.counts.learned, pipeline.matcher.pending_labels) == (0, 0)
-
-
 # Observers
 
 
