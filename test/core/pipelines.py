@@ -30,8 +30,11 @@ def make(
 
 
 def sure(classes: int) -> Any:
-    """Return 0.8 for the positive, or the first class."""
-    return 0.8 if classes == 1 else np.array([0.8, *[0.2 / (classes - 1)] * (classes - 1)])
+    """Return 0.8 for the positive or the first class, and less and less for the others."""
+    if classes == 1:
+        return 0.8
+    others = np.arange(classes - 1, 0, -1)
+    return np.array([0.8, *(0.2 * others / others.sum())])
 
 
 def samples(classes: int, number: int, seed: int = 5) -> list[tuple[Any, int]]:

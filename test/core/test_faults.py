@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pipelines import MS, make, observed, one_and_many, predict, sure
 
 from calib_node.core.calibrators import (
     CALIBRATORS,
@@ -17,34 +18,21 @@ from calib_node.core.calibrators import (
     create,
     create_multiclass,
 )
-from calib_node.core.matching import StampMatcher
-from calib_node.core.pipeline import MulticlassPipeline, Pipeline
-from calib_node.core.samples import Label, Prediction
+from calib_node.core.samples import Label
 from calib_node.core.state.document import make_document, restore_document
 from calib_node.core.state.file import StateFile
 
-MS = 1_000_000
 STEP = 100 * MS
-SURE = np.array([0.8, 0.15, 0.05])
 
 every_method = pytest.mark.parametrize('method', list(CALIBRATORS))
-one_and_many = pytest.mark.parametrize('classes', [1, 3])
-
-
-def make(method: str, classes: int) -> Pipeline | MulticlassPipeline:
-    if classes == 1:
-        return Pipeline(create(method), StampMatcher())
-    return MulticlassPipeline(create_multiclass(method, classes), StampMatcher())
-
-
-def sample(pipeline: Any) -> Any:
-    return 0.8 if pipeline.classes == 1 else SURE
 
 
 def teach(pipeline: Any, number: int) -> None:
     """Send a prediction and its label."""
-    pipeline.predict(Prediction(number * STEP, sample(pipeline)))
-    assert len(pipeline.label(Label(number * STEP, float(number % 2)))) == 1
+    matched = pipeline.matcher.counts.matched
+    predict(pipeline, number * STEP, sure(pipeline.classes))
+    pipeline.label(Label(number * STEP, float(number % 2)))
+    assert pipeline.matcher.counts.matched == matched + 1
 
 
 def assert_sound(pipeline: Any) -> None:
@@ -52,9 +40,10 @@ def assert_sound(pipeline: Any) -> None:
     document = make_document(pipeline.calibrator, '/calib_node')
     assert all_finite(document)
     calibrator = pipeline.calibrator
-    again = make(calibrator.name, pipeline.classes).calibrator
+    again = make(pipeline.classes, calibrator.name).calibrator
     restore_document(again, document)
-    for forecast in (again.predict(sample(pipeline)), calibrator.predict(sample(pipeline))):
+    p = sure(pipeline.classes)
+    for forecast in (again.predict(p), calibrator.predict(p)):
         assert (np.asarray(forecast) >= 0.0).all()
         assert (np.asarray(forecast) <= 1.0).all()
 
@@ -101,28 +90,30 @@ every_fault = pytest.mark.parametrize('fault', FAULTS, ids=lambda fault: type(fa
 @every_fault
 def test_an_exception_in_one_pair_never_stops_the_next(fault, classes, monkeypatch):
     """Of five pairs that are decided at once the third fails, and the others are learned."""
-    pipeline, healthy = make('ops', classes), make('ops', classes)
-    p = sample(pipeline)
+    pipeline, healthy = make(classes), make(classes)
+    matches = observed(pipeline)
+    p = sure(classes)
     update = pipeline.calibrator.update
     monkeypatch.setattr(pipeline.calibrator, 'update', failing(update, fault, {3}))
     for one in (pipeline, healthy):
         for number in range(1, 6):
-            one.predict(Prediction(number * STEP, p))
+            predict(one, number * STEP, p)
         for number in range(1, 6):
             # Too far off until the tolerance is widened.
             if one is pipeline or number != 3:
-                assert one.label(Label(number * STEP + 30 * MS, float(number % 2))) == []
+                one.label(Label(number * STEP + 30 * MS, float(number % 2)))
+        assert one.matcher.counts.matched == 0
         one.configure_matching('nearest', 40 * MS, 60_000 * MS, 1000 * MS, 100)
         one.flush()
     assert pipeline.calibrator.state() == healthy.calibrator.state()
     assert (pipeline.counts.learned, pipeline.counts.failed_updates) == (4, 1)
-    assert pipeline.matcher.counts.matched == pipeline.calibrated.count == 5
+    assert pipeline.matcher.counts.matched == pipeline.scores.calibrated.count == len(matches) == 5
 
 
 @one_and_many
 @every_fault
 def test_what_failed_is_told_until_the_next_that_does_not(fault, classes, monkeypatch):
-    pipeline = make('ops', classes)
+    pipeline = make(classes)
     update = pipeline.calibrator.update
     monkeypatch.setattr(pipeline.calibrator, 'update', failing(update, fault, {1, 2}))
     for number in (1, 2):
@@ -140,7 +131,7 @@ def test_what_failed_is_told_until_the_next_that_does_not(fault, classes, monkey
 
 
 def test_a_reset_takes_back_what_was_told_of_the_last_update(monkeypatch):
-    pipeline = make('ops', 1)
+    pipeline = make()
     with monkeypatch.context() as patch:
         patch.setattr(pipeline.calibrator, 'update', failing(None, ValueError('x'), {1}))
         teach(pipeline, 1)
@@ -149,7 +140,7 @@ def test_a_reset_takes_back_what_was_told_of_the_last_update(monkeypatch):
 
 
 def test_what_ends_the_process_is_not_held_back(monkeypatch):
-    pipeline = make('ops', 1)
+    pipeline = make()
     monkeypatch.setattr(pipeline.calibrator, 'update', failing(None, KeyboardInterrupt(), {1}))
     with pytest.raises(KeyboardInterrupt):
         teach(pipeline, 1)
@@ -174,14 +165,15 @@ def replaced(ticket: Any, number: float) -> Any:
 @pytest.mark.parametrize('number', [math.nan, math.inf, -math.inf, 1e308, -1e308])
 @pytest.mark.filterwarnings('ignore::RuntimeWarning')
 def test_an_update_that_would_not_be_finite_is_not_taken(method, classes, number):
-    pipeline = make(method, classes)
+    pipeline = make(classes, method)
     calibrator = pipeline.calibrator
     for i in range(1, 61):
         teach(pipeline, i)
-    _, ticket = calibrator.issue(sample(pipeline))
+    p = sure(classes)
+    _, ticket = calibrator.issue(p)
     before = calibrator.state()
     try:
-        calibrator.update(sample(pipeline), 1, replaced(ticket, number))
+        calibrator.update(p, 1, replaced(ticket, number))
     except (ArithmeticError, ValueError):
         # One against the rest it is the class that stays as it was.
         assert isinstance(calibrator, OneVsRest) or calibrator.state() == before
@@ -198,12 +190,12 @@ def test_an_update_that_would_not_be_finite_is_not_taken(method, classes, number
     'ticket', ['text', 0.5, (), (1.0,), (None,) * 3, {}, [math.nan] * 3], ids=repr
 )
 def test_a_ticket_that_is_none_is_contained_and_the_next_label_is_learned(method, classes, ticket):
-    pipeline = make(method, classes)
+    pipeline = make(classes, method)
     teach(pipeline, 1)
     issue = pipeline.calibrator.issue
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pipeline.calibrator, 'issue', lambda p: (issue(p)[0], ticket))
-        pipeline.predict(Prediction(2 * STEP, sample(pipeline)))
+        predict(pipeline, 2 * STEP, sure(classes))
     pipeline.label(Label(2 * STEP, 0.0))
     counts = pipeline.counts
     assert counts.learned + counts.failed_updates == 2
@@ -219,8 +211,8 @@ def test_a_ticket_that_is_none_is_contained_and_the_next_label_is_learned(method
 
 @one_and_many
 def test_a_forecast_that_is_no_probability_spoils_no_other_score(classes, monkeypatch):
-    pipeline, healthy = make('identity', classes), make('identity', classes)
-    p = sample(pipeline)
+    pipeline, healthy = make(classes, 'identity'), make(classes, 'identity')
+    p = sure(classes)
     for number in range(1, 101):
         if number != 50:
             teach(healthy, number)
@@ -229,16 +221,16 @@ def test_a_forecast_that_is_no_probability_spoils_no_other_score(classes, monkey
         with monkeypatch.context() as patch:
             patch.setattr(pipeline.calibrator, 'issue', lambda _: (1.5 * p, None))
             teach(pipeline, number)
-    for ours, theirs in ((pipeline.raw, healthy.raw), (pipeline.calibrated, healthy.calibrated)):
+    scores, sound = pipeline.scores, healthy.scores
+    for ours, theirs in ((scores.raw, sound.raw), (scores.calibrated, sound.calibrated)):
         assert (ours.count, ours.ece()) == (99, theirs.ece())
         assert (ours.brier(), ours.log_loss()) == (theirs.brier(), theirs.log_loss())
-    assert 'could not be scored: ValueError: a probability must be within [0, 1]' in (
-        pipeline.score_error
-    )
+    sentence = 'could not be scored: ValueError: a probability must be within [0, 1]'
+    assert sentence in scores.error
     teach(pipeline, 101)
-    assert pipeline.score_error != ''
+    assert sentence in scores.error
     pipeline.reset()
-    assert pipeline.score_error == ''
+    assert scores.error == ''
 
 
 # Restoring and configuring

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from whole_scores import assert_scores
 
-from calib_node.core.metrics import RollingReliability, brier, ece, log_loss, reliability
+from calib_node.core.metrics import RollingReliability, multiclass_log_loss
+from calib_node.core.metrics.rolling_multiclass import MulticlassReliability, RollingMean
 
 
 @pytest.mark.parametrize(('bins', 'window'), [(0, 10), (10, 0), (-1, 10)])
@@ -30,29 +32,25 @@ def test_bins_are_left_closed_and_the_last_holds_1(p, index):
     assert [n for n, _, _ in rolling.table()].index(1) == index
 
 
-@pytest.mark.parametrize('figure', ['ece', 'brier', 'log_loss'])
-def test_empty_window_has_no_figures(figure):
-    rolling = RollingReliability()
+@pytest.mark.parametrize('score', ['ece', 'brier', 'log_loss'])
+@pytest.mark.parametrize(
+    ('make', 'p'), [(RollingReliability, 0.5), (MulticlassReliability, np.array([0.5, 0.5]))]
+)
+def test_empty_window_has_no_scores(make, p, score):
+    rolling = make()
     with pytest.raises(ValueError, match='the window is empty'):
-        getattr(rolling, figure)()
+        getattr(rolling, score)()
+    rolling.add(p, 1)
+    assert getattr(rolling, score)() >= 0.0
+
+
+@pytest.mark.parametrize('score', ['ece', 'brier', 'log_loss'])
+def test_cleared_window_has_no_scores(score):
+    rolling = RollingReliability()
     rolling.add(0.5, 1)
-    getattr(rolling, figure)()
     rolling.clear()
     with pytest.raises(ValueError, match='the window is empty'):
-        getattr(rolling, figure)()
-
-
-def assert_same(rolling: RollingReliability, p, y, tolerance: float) -> None:
-    """Compare a window with the scores of the whole arrays."""
-    assert rolling.count == len(p)
-    assert rolling.ece() == pytest.approx(ece(p, y, rolling.bins), abs=tolerance)
-    assert rolling.brier() == pytest.approx(brier(p, y), abs=tolerance)
-    assert rolling.log_loss() == pytest.approx(log_loss(p, y), abs=tolerance)
-    diagram = reliability(p, y, rolling.bins)
-    counts, means, frequencies = np.array(rolling.table()).T
-    np.testing.assert_array_equal(counts, diagram.count)
-    np.testing.assert_allclose(means, diagram.mean, rtol=0, atol=tolerance)
-    np.testing.assert_allclose(frequencies, diagram.frequency, rtol=0, atol=tolerance)
+        getattr(rolling, score)()
 
 
 samples = st.tuples(st.floats(0.0, 1.0) | st.sampled_from([0.0, 0.5, 1.0]), st.integers(0, 1))
@@ -64,7 +62,7 @@ def test_rolling_is_the_score_of_the_last_samples(stream, bins, window):
     for p, y in stream:
         rolling.add(p, y)
     p, y = zip(*stream[-window:])
-    assert_same(rolling, p, y, 1e-14)
+    assert_scores(rolling, p, y, 1e-14)
 
 
 def test_rolling_does_not_drift_over_a_million_samples():
@@ -75,7 +73,7 @@ def test_rolling_does_not_drift_over_a_million_samples():
     for number, (value, label) in enumerate(zip(p, y), start=1):
         rolling.add(value, label)
         if number % 20_000 == 0:
-            assert_same(rolling, p[number - 1000 : number], y[number - 1000 : number], 1e-13)
+            assert_scores(rolling, p[number - 1000 : number], y[number - 1000 : number], 1e-13)
 
 
 @pytest.mark.parametrize('label_type', [np.int64, np.int8, np.bool_, np.float64, float, bool])
@@ -86,7 +84,7 @@ def test_numbers_of_any_kind_are_summed_exactly(p_type, label_type):
     rolling = RollingReliability(bins=10)
     for value, label in zip(p, y):
         rolling.add(value, label)
-    assert_same(rolling, p, y, 1e-14)
+    assert_scores(rolling, p, y, 1e-14)
 
 
 def test_an_outlier_leaves_nothing_behind():
@@ -110,3 +108,70 @@ def test_bad_sample_does_not_get_into_the_window(p, y, sentence):
     with pytest.raises(ValueError, match=sentence):
         rolling.add(p, y)
     assert rolling.count == 0
+
+
+# Of several classes
+
+
+rows = st.lists(st.floats(1e-6, 1.0), min_size=3, max_size=3).map(
+    lambda weights: np.array(weights) / sum(weights)
+)
+
+
+@given(
+    st.lists(st.tuples(rows, st.integers(0, 2)), min_size=1, max_size=60),
+    st.integers(1, 40),
+    st.integers(1, 20),
+)
+def test_of_several_classes_too_it_is_the_score_of_the_last_samples(stream, bins, window):
+    rolling = MulticlassReliability(bins, window)
+    for p, y in stream:
+        rolling.add(p, y)
+    p, y = zip(*stream[-window:])
+    assert_scores(rolling, p, y, 1e-13)
+    assert (rolling.bins, rolling.window) == (bins, window)
+
+
+def test_log_loss_of_a_certain_mistake_is_clipped():
+    rolling = MulticlassReliability()
+    rolling.add(np.array([1.0, 0.0]), 1)
+    assert rolling.log_loss() == pytest.approx(multiclass_log_loss([[1.0, 0.0]], [1]))
+    assert rolling.brier() == 2.0
+
+
+def test_of_equal_classes_the_first_is_the_top():
+    rolling = MulticlassReliability(bins=1)
+    rolling.add(np.array([0.4, 0.4, 0.2]), 0)
+    assert rolling.table() == [(1, pytest.approx(0.4), 1.0)]
+    rolling.add(np.array([0.4, 0.4, 0.2]), 1)
+    assert rolling.table() == [(2, pytest.approx(0.4), 0.5)]
+
+
+@pytest.mark.parametrize('label', [-1, 3])
+def test_a_class_that_there_is_not_is_refused(label):
+    rolling = MulticlassReliability()
+    with pytest.raises(ValueError, match='from 0 to 2'):
+        rolling.add(np.array([0.8, 0.15, 0.05]), label)
+    assert rolling.count == 0
+
+
+@pytest.mark.parametrize(
+    'p', [[1.5, 0.2, 0.1], [0.9, -0.1, 0.2], [0.9, -1e200, 0.1], [0.5, math.nan, 0.5]]
+)
+def test_what_is_no_probability_is_refused_and_the_window_stays_whole(p):
+    rolling = MulticlassReliability()
+    good = np.array([0.8, 0.15, 0.05])
+    rolling.add(good, 0)
+    with pytest.raises(ValueError, match='a probability must be within'):
+        rolling.add(np.array(p), 0)
+    rolling.add(good, 1)
+    assert_scores(rolling, [good, good], [0, 1], 1e-14)
+
+
+def test_the_rolling_mean_forgets_an_outlier_exactly():
+    rolling, fresh = RollingMean(3), RollingMean(3)
+    for number in (1e9, 0.1, 0.2, 0.3):
+        rolling.add(number)
+    for number in (0.1, 0.2, 0.3):
+        fresh.add(number)
+    assert rolling.mean() == fresh.mean() == pytest.approx(0.2)
