@@ -13,6 +13,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from calib_node.stream.parameter_text import to_markdown
+
 ROOT = Path(__file__).resolve().parents[1]
 SHARED_FILES = (
     'share/ament_index/resource_index/packages/calib_node',
@@ -90,11 +92,7 @@ def test_version_is_the_same_everywhere():
     assert version in (ROOT / 'CHANGELOG.rst').read_text()
 
 
-def test_documents_follow_the_table_of_parameters():
-    pytest.importorskip('rclpy', reason='the table of parameters needs rclpy')
-    from calib_node.ros.parameter_text import to_markdown, to_yaml
-
-    assert (ROOT / 'config' / 'calib.yaml').read_text() == to_yaml()
+def test_the_readme_follows_the_table_of_parameters():
     assert f'<!-- parameters -->\n\n{to_markdown()}\n' in (ROOT / 'README.md').read_text()
 
 

@@ -1,124 +1,161 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Declares the table of parameters on a node, and checks what it is given."""
+"""A node whose parameters are those of the table, from its start on and at each change."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
-from rclpy.node import Node
+from rcl_interfaces.msg import (
+    FloatingPointRange,
+    IntegerRange,
+    ParameterDescriptor,
+    SetParametersResult,
+)
+from rcl_interfaces.srv import SetParameters, SetParametersAtomically
 from rclpy.parameter import Parameter
 
-from calib_node.core.refusal import nearest_name
-from calib_node.ros.configuration import default_of, names_of_method
-from calib_node.ros.parameters import BY_NAME, TABLE, ParameterError, Value
+from calib_node.ros.guarded import GuardedNode
+from calib_node.stream.cross_checks import wall_time_stamps
+from calib_node.stream.parameters import ParameterError, Spec
+from calib_node.stream.settings import OF_EVERY_NODE, QOS_OVERRIDES, Settings
+from calib_node.stream.table import BY_NAME, TABLE
 
-# rclpy declares these itself.
-OF_RCLPY = ('use_sim_time', 'start_type_description_service')
+SIM_TIME = 'use_sim_time'
 
 
-def declare(node: Node) -> tuple[dict[str, Any], list[str]]:
-    """Declare every parameter of the table on a node that has declared its overrides.
+def descriptor(spec: Spec) -> ParameterDescriptor:
+    """Return what `ros2 param describe` shows of a parameter."""
+    described = ParameterDescriptor(
+        description=f'{spec.meaning}{f" ({spec.unit})" if spec.unit else ""}',
+        additional_constraints=spec.range,
+        read_only=not spec.live,
+    )
+    limits = spec.limits
+    if limits is not None and max(abs(limits.low), limits.high) < 1e9:
+        # A range cannot say that an end is open; the check of the table sees to that.
+        if isinstance(spec.default, float):
+            described.floating_point_range = [
+                FloatingPointRange(from_value=float(limits.low), to_value=float(limits.high))
+            ]
+        else:
+            described.integer_range = [
+                IntegerRange(from_value=int(limits.low), to_value=int(limits.high), step=1)
+            ]
+    return described
 
-    Parameters
-    ----------
-    node : Node
-        Made with ``automatically_declare_parameters_from_overrides=True``: the only public way
-        to see keys that nobody declares, and integers given for floats.
 
-    Returns
-    -------
-    values : dict
-        The checked value of each parameter.
-    others : list of str
-        Overrides that are not in the table; they are declared no longer.
+class ParameterNode(GuardedNode):
+    """A node with `settings`; every change is checked before rclpy hears of it.
+
+    rclpy's own checks come before its callbacks, and refuse a wrong type or an unknown name
+    without naming it.
 
     Raises
     ------
     ParameterError
         For the first value that cannot be taken.
     """
-    given = {
-        name: parameter.value
-        for name, parameter in node.get_parameters_by_prefix('').items()
-        if name not in OF_RCLPY
-    }
-    for name in given:
-        node.undeclare_parameter(name)
-    sim_time = node.get_parameter('use_sim_time').value
-    if not isinstance(sim_time, bool):
-        # rclpy would go by the system's time.
-        raise ParameterError(f'use_sim_time must be true or false, not {sim_time!r}')
-    method: Any = _checked(given, 'method')
-    classes: Any = _checked(given, 'classes')
-    values: dict[str, Any] = {}
-    for spec in TABLE:
-        values[spec.name] = spec.check(given.get(spec.name, default_of(spec, method, classes)))
-        node.declare_parameter(
-            spec.name, values[spec.name], spec.descriptor(), ignore_override=True
-        )
-    return values, [name for name in given if name not in BY_NAME]
 
+    settings: Settings
 
-def _checked(given: dict[str, Any], name: str) -> Value:
-    spec = BY_NAME[name]
-    return spec.check(given.get(name, spec.default))
+    def __init__(self, name: str) -> None:
+        self._given: dict[str, Any] | None = None
+        super().__init__(name, automatically_declare_parameters_from_overrides=True)
+        try:
+            self._declare_settings()
+        except Exception:
+            self.destroy_node()
+            raise
 
+    def declare_parameters(
+        self, namespace: str, parameters: Sequence[Any], *rest: Any, **options: Any
+    ) -> Any:
+        """As in rclpy, but for its first call, which has all that was given.
 
-def without_effect(node: Node, values: dict[str, Any], others: list[str]) -> list[str]:
-    """Return a warning for each parameter that was given and does nothing."""
-    return [unknown_key(name) for name in others if not node.has_parameter(name)] + [
-        not_of_method(name, values['method'])
-        for name in of_other_methods(values['method'])
-        if values[name] != BY_NAME[name].default
-    ]
+        Only what rclpy reads itself is declared then. Otherwise an empty list, which may be that
+        of another node in a file for all, would end the start.
+        """
+        if self._given is None:
+            self._given = {name: value for name, value, *_ in parameters}
+            parameters = [p for p in parameters if p[0] in OF_EVERY_NODE and p[1] is not None]
+        return super().declare_parameters(namespace, parameters, *rest, **options)
 
+    def _declare_settings(self) -> None:
+        sim_time = self.get_parameter(SIM_TIME).value
+        if not isinstance(sim_time, bool):
+            # rclpy would go by the system's time.
+            raise ParameterError(f'{SIM_TIME} must be true or false, not {sim_time!r}')
+        self.settings = Settings.from_mapping(self._given or {})
+        for spec in TABLE:
+            value = self.settings.values[spec.name]
+            self.declare_parameter(spec.name, value, descriptor(spec), ignore_override=True)
 
-def of_other_methods(method: str) -> list[str]:
-    """Return the parameters that only other methods have."""
-    own = names_of_method(method)
-    return [s.name for s in TABLE if s.of_method and s.of_method not in own]
+    def parameter_notes(self) -> list[str]:
+        """Return the warnings about parameters, once all topics are there."""
+        notes = list(self.settings.notes)
+        if self.get_parameter(SIM_TIME).value:
+            notes += wall_time_stamps(self.settings)
+        return notes + [
+            f'the parameter {name!r} names no topic of this node (topic names are resolved)'
+            for name in self._given or {}
+            if name.startswith(QOS_OVERRIDES) and not self.has_parameter(name)
+        ]
 
+    def check_settings(self, settings: Settings) -> None:
+        """Raise a ValueError if settings cannot take effect."""
 
-def not_of_method(name: str, method: str) -> str:
-    """Return the sentence for a parameter that the method does not have."""
-    return f'the parameter {name!r} has no effect with method {method}'
+    def use_settings(self, before: Settings) -> None:
+        """Let `settings` take effect in place of those of before."""
 
+    # Changes
 
-def unknown_key(name: str) -> str:
-    """Return the warning for a key that the node does not declare."""
-    if name.startswith('qos_overrides.'):
-        return f'the parameter {name!r} names no topic of this node (topic names are resolved)'
-    return f'the parameter {name!r} is unknown and ignored{nearest_name(name, BY_NAME)}'
+    def set_parameters(self, parameter_list: Sequence[Parameter]) -> list[SetParametersResult]:
+        """As in rclpy."""
+        return [self.set_parameters_atomically([parameter]) for parameter in parameter_list]
 
+    def set_parameters_atomically(self, parameter_list: Sequence[Parameter]) -> SetParametersResult:
+        """As in rclpy, but every refusal names the parameter, and an integer will do for a float.
 
-def as_declared(parameters: Iterable[Parameter]) -> list[Parameter]:
-    """Return the parameters with what was given for floats made floats, where it can be."""
-    declared = []
-    for parameter in parameters:
-        spec = BY_NAME.get(parameter.name)
-        value = spec.as_declared(parameter.value) if spec else parameter.value
-        if value is not parameter.value:
-            parameter = Parameter(parameter.name, value=value)
-        declared.append(parameter)
-    return declared
+        A change that is taken and yet not all that it should be is answered with the reason.
+        """
+        others = [p for p in parameter_list if p.name not in BY_NAME and self.has_parameter(p.name)]
+        ours = {p.name: p.value for p in parameter_list if p not in others}
+        try:
+            settings = self.settings.changed(ours)
+            self.check_settings(settings)
+        except ValueError as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        known = self.parameter_notes()
+        checked = [Parameter(name, value=settings.values[name]) for name in ours]
+        result = super().set_parameters_atomically([*others, *checked])
+        if not result.successful:
+            result.reason = f'{", ".join(p.name for p in others)}: {result.reason}'
+            return result
+        before, self.settings = self.settings, settings
+        self.use_settings(before)
+        result.reason = '; '.join(note for note in self.parameter_notes() if note not in known)
+        return result
 
+    def create_service(self, srv_type: Any, srv_name: str, callback: Any, **options: Any) -> Any:
+        """As in rclpy, but its services that set parameters answer a malformed request too."""
+        own = {SetParameters: self._answer_each, SetParametersAtomically: self._answer_all}
+        return super().create_service(srv_type, srv_name, own.get(srv_type, callback), **options)
 
-def check(parameters: Iterable[Parameter], values: dict[str, Any]) -> dict[str, Any]:
-    """Return those parameters of the table that change `values`, checked.
+    def _answer_each(self, request: Any, response: Any) -> Any:
+        response.results = [self._set([message]) for message in request.parameters]
+        return response
 
-    Raises
-    ------
-    ParameterError
-        For the first value that cannot be taken, or that would do nothing.
-    """
-    checked = {
-        parameter.name: BY_NAME[parameter.name].check(parameter.value)
-        for parameter in parameters
-        if parameter.name in BY_NAME
-    }
-    changed = {name: value for name, value in checked.items() if value != values[name]}
-    for name in of_other_methods(values['method']):
-        if name in changed:
-            raise ParameterError(not_of_method(name, values['method']))
-    return changed
+    def _answer_all(self, request: Any, response: Any) -> Any:
+        response.result = self._set(request.parameters)
+        return response
+
+    def _set(self, messages: Sequence[Any]) -> SetParametersResult:
+        parameters = []
+        for message in messages:
+            try:
+                parameters.append(Parameter.from_parameter_msg(message))
+            except ValueError:
+                reason = f'{message.name} has a value of type {message.value.type}, which is none'
+                return SetParametersResult(successful=False, reason=reason)
+        return self.set_parameters_atomically(parameters)

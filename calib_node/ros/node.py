@@ -39,8 +39,9 @@ class CalibrationNode(ParameterNode):
         sentence for the operator.
     """
 
+    stream: Stream
+
     def __init__(self, arguments: Sequence[str] = ()) -> None:
-        self.stream: Stream | None = None
         super().__init__('calib_node')
         name = self.get_fully_qualified_name()
         try:
@@ -108,10 +109,15 @@ class CalibrationNode(ParameterNode):
         elif level == Level.WARN and self._throttle.due(kind):
             log.warning(sentence)
 
+    def close(self) -> None:
+        """Decide the labels that wait and save what was learned; once."""
+        # A start that failed has none.
+        if hasattr(self, 'stream'):
+            self.stream.close()
+
     def destroy_node(self) -> None:
         """As in rclpy; what was learned is saved first, whoever owns the executor."""
-        if self.stream is not None:
-            self.stream.close()
+        self.close()
         super().destroy_node()
 
     # Timers
@@ -129,9 +135,7 @@ class CalibrationNode(ParameterNode):
             if timer is not None:
                 self.destroy_timer(timer)
             if period > 0.0:
-                self._timers_by_name[name] = self.create_timer(
-                    period, callback, clock=self._steady
-                )
+                self._timers_by_name[name] = self.create_timer(period, callback, clock=self._steady)
 
     def _publish_figures(self) -> None:
         scores = self.stream.pipeline.scores

@@ -3,19 +3,23 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from calib_node.core.calibrators import Learner, create, create_multiclass
-from calib_node.core.matching import create_matcher
+from calib_node.core.calibrators import Learner
 from calib_node.core.pipeline import Pipeline
 from calib_node.core.refusal import Refused, brief
-from calib_node.core.samples import NANOSECONDS, Label, Prediction
+from calib_node.core.samples import Label, Prediction
 from calib_node.core.state.fields import StateError
 from calib_node.core.state.file import StateFile
 from calib_node.core.state.keeper import StateKeeper
 from calib_node.core.state.path import resolve_path
+from calib_node.stream.assembly import (
+    change_pipeline,
+    check_change,
+    make_pipeline,
+    nanoseconds,
+)
 from calib_node.stream.codecs import Messages, label_codec, prediction_codec
 from calib_node.stream.figures import figures_of
 from calib_node.stream.judgement import beyond_clip, judged, noted
@@ -59,7 +63,7 @@ class Stream:
     def __init__(self, settings: Settings, messages: Messages, tell: Tell) -> None:
         self.settings = settings
         self.tell = tell
-        self.pipeline: Pipeline[Any] = _pipeline(settings)
+        self.pipeline = make_pipeline(settings)
         self.keeper: StateKeeper | None = None
         self.reader = LabelReader(settings.positive_class)
         self.prediction = prediction_codec(messages, settings.raw, settings.classes)
@@ -163,24 +167,16 @@ class Stream:
 
     def check(self, settings: Settings) -> None:
         """Raise a ValueError if other settings cannot take effect; change nothing."""
-        if settings.calibrator != self.settings.calibrator:
-            copy.deepcopy(self.calibrator).configure(**settings.calibrator)
+        check_change(self.calibrator, settings)
 
     def configure(self, settings: Settings) -> None:
         """Let other settings, which `check` takes, take effect."""
-        pipeline, ece = self.pipeline, settings.ece
-        if settings.calibrator != self.calibrator.parameters():
-            self.calibrator.configure(**settings.calibrator)
-        if settings.match != self.settings.match:
-            pipeline.configure_matching(**_matching(settings))
-        if (ece.bins, ece.window) != (self.settings.ece.bins, self.settings.ece.window):
-            pipeline.scores.configure(ece.bins, ece.window)
+        change_pipeline(self.pipeline, self.settings, settings)
         self._take(settings)
 
     def _take(self, settings: Settings) -> None:
         self.settings = settings
-        self.pipeline.learning = settings.learning
-        self._label_offset = _nanoseconds(settings.label.offset)
+        self._label_offset = nanoseconds(settings.label.offset)
 
     # State
 
@@ -250,30 +246,6 @@ class Stream:
         except OSError:
             self.tell(Level.ERROR, 'state', keeper.problem)
         keeper.close()
-
-
-def _pipeline(settings: Settings) -> Pipeline[Any]:
-    method, own, classes = settings.method, settings.calibrator, settings.classes
-    calibrator: Any = (
-        create(method, **own) if classes == 1 else create_multiclass(method, classes, **own)
-    )
-    matcher = create_matcher(**_matching(settings))
-    return Pipeline(calibrator, matcher, settings.ece.bins, settings.ece.window)
-
-
-def _matching(settings: Settings) -> dict[str, Any]:
-    match = settings.match
-    return {
-        'policy': match.policy,
-        'tolerance': _nanoseconds(match.tolerance),
-        'horizon': _nanoseconds(match.horizon),
-        'max_disorder': _nanoseconds(match.max_disorder),
-        'capacity': match.capacity,
-    }
-
-
-def _nanoseconds(seconds: float) -> int:
-    return round(seconds * NANOSECONDS)
 
 
 def _as_refused(error: Exception, stamp: int | None) -> Refused:

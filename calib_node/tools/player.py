@@ -21,8 +21,8 @@ from std_msgs.msg import Float64MultiArray
 
 from calib_node.core.samples import NANOSECONDS
 from calib_node.ros.main import make_executor
-from calib_node.ros.messages import to_stamp
 from calib_node.ros.topics import CALIBRATED, LABELS, RAW
+from calib_node.stream.codec import to_stamp
 from calib_node.tools.recording import Answer
 
 LONGEST_WAIT = 0.05

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from spec_values import LIVE
 
-from .harness import World
+from .harness import Client, World
 
 # By default a participant that missed another one's first announcements waits three seconds.
 DISCOVERY = """\
@@ -53,3 +54,25 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """Domain, client and node processes of a module's tests."""
     with World(tmp_path_factory.mktemp('shared')) as one:
         yield one
+
+
+@pytest.fixture(scope='module')
+def client(shared: World) -> Client:
+    """Client of one node with every parameter at its default, but for the diagnostics' period."""
+    return shared.connected()[1]
+
+
+@pytest.fixture
+def restored(client: Client) -> Iterator[Client]:
+    """The client; afterwards every live parameter is back at its default."""
+    yield client
+    defaults = {spec.name: spec.default for spec in LIVE} | {'diagnostics.period': 0.02}
+    result = client.set_all(defaults)
+    assert result.successful, result.reason
+
+
+@pytest.fixture
+def anew(restored: Client) -> Client:
+    """The client of a node that has learned nothing yet."""
+    restored.trigger('reset')
+    return restored

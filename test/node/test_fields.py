@@ -12,7 +12,7 @@ from std_msgs.msg import Bool, Float32, Float64, String
 
 from calib_node.core.refusal import Refused
 from calib_node.ros.fields import check_path, make_codec, parse_path
-from calib_node.ros.parameters import TABLE
+from calib_node.stream.table import TABLE
 
 from .harness import SECOND, World, pipeline
 

@@ -24,9 +24,10 @@ from calib_node.core.matching import StampMatcher
 from calib_node.core.pipeline import MulticlassPipeline
 from calib_node.core.refusal import REASONS, Refused
 from calib_node.core.samples import Label, Prediction
-from calib_node.ros import configuration
 from calib_node.ros.messages import StampedArray, StampedProbabilities
-from calib_node.ros.parameters import TABLE
+from calib_node.stream.assembly import change_pipeline
+from calib_node.stream.parameters import ParameterError
+from calib_node.stream.settings import Settings
 
 from .harness import SECOND, Client, World, array, decoded, pipeline
 
@@ -85,8 +86,7 @@ class Beside:
         else:
             self.core = MulticlassPipeline(create_multiclass('ops', classes), StampMatcher())
             self.codec = StampedProbabilities()
-        self.values = {spec.name: spec.default for spec in TABLE}
-        self.values.update(self.core.calibrator.parameters(), classes=classes)
+        self.settings = Settings.from_mapping({'classes': classes})
         self.saved: dict[str, Any] | None = None
         self.clock = 1_700_000_000 * SECOND
         self.recent: deque[int] = deque([self.clock], maxlen=100)
@@ -151,7 +151,7 @@ class Beside:
             return array(data, sizes=rng.choice([[2], [3, 1], [7]]))
         if kind == 4:
             return array([rng.choice([NAN, -1.0, 0.5, 2.0**33, INF]), *data[1:]])
-        if self.values['on_invalid'] == 'pass':
+        if self.settings.on_invalid == 'pass':
             # It would come back, and the client could not read it.
             return array([data[0], 1e9, *data[2:]])
         whole = serialize_message(array(data))
@@ -194,7 +194,7 @@ class Beside:
     def _answer(self, message: bytes) -> Any:
         """Let the core answer; return the message that is to come back."""
         self.sent += 1
-        unchanged = self.values['on_invalid'] == 'pass'
+        unchanged = self.settings.on_invalid == 'pass'
         try:
             stamp, value, _ = self.codec.decode(message)
         except Refused as refusal:
@@ -213,7 +213,7 @@ class Beside:
     def labels(self, number: int) -> None:
         """Send labels."""
         rng = self.rng
-        offset = round(self.values['label.offset'] * SECOND)
+        offset = round(self.settings.label.offset * SECOND)
         for _ in range(number):
             stamp = rng.choice(self.recent)
             if rng.random() < 0.2:
@@ -242,11 +242,16 @@ class Beside:
         for name in ('learning', 'match.policy', 'match.horizon', 'match.capacity'):
             if name not in changes and self.rng.random() < 0.7:
                 changes[name] = GOOD[name][0]
+        before, refusal = self.settings, ''
+        try:
+            self.settings = before.changed(changes)
+        except ParameterError as error:
+            # Such as a tolerance where the policy takes none.
+            refusal = str(error)
         result = self.client.set_all(changes)
-        assert result.successful, result.reason
-        changed = {name: v for name, v in changes.items() if v != self.values[name]}
-        self.values.update(changed)
-        configuration.change_pipeline(self.core, self.values, changed)
+        assert result.successful is (not refusal), result.reason
+        assert refusal in result.reason
+        change_pipeline(self.core, before, self.settings)
         name = self.rng.choice(list(BAD))
         (refused,) = self.client.set_each({name: self.rng.choice(BAD[name])})
         assert not refused.successful

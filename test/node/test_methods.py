@@ -5,43 +5,24 @@ from __future__ import annotations
 
 import random
 from copy import deepcopy
-from inspect import signature
 
 import pytest
+from spec_values import names_of_method
 
 from calib_node.core.calibrators import CALIBRATORS
 from calib_node.core.pipeline import Pipeline
 from calib_node.core.samples import Label, Prediction
-from calib_node.ros.configuration import names_of_method
-from calib_node.ros.parameters import BY_NAME, TABLE
+from calib_node.stream.table import TABLE
 
 from .harness import SECOND, World, pipeline
 
 SAMPLES = [(0.9, 0), (0.8, 0), (0.7, 1), (0.95, 0), (0.2, 1), (0.85, 0)]
-OTHER_DEFAULTS = {(method, 'rho') for method in ('beta', 'tobs', 'hobs')}
 
 
 def teach(client, core, first: int) -> None:
     for number, (p, y) in enumerate(SAMPLES, first):
         assert client.teach(number * SECOND, p, y) == core.predict(p)
         core.update(p, y)
-
-
-@pytest.mark.parametrize('method', CALIBRATORS)
-def test_every_parameter_of_a_method_is_in_the_table_with_its_default(method):
-    own = signature(CALIBRATORS[method]).parameters
-    names = names_of_method(method)
-    assert set(names) == set(own)
-    for name, parameter in own.items():
-        if (method, name) not in OTHER_DEFAULTS:
-            assert BY_NAME[names[name]].default == parameter.default
-
-
-def test_a_parameter_is_live_where_every_method_can_change_it():
-    for spec in TABLE:
-        if spec.of_method:
-            fixed = any(spec.of_method in method.fixed for method in CALIBRATORS.values())
-            assert spec.live is not fixed
 
 
 @pytest.mark.parametrize(('given', 'value'), [({}, 25.0), ({'rho': 100.0}, 100.0)])

@@ -27,7 +27,7 @@ from calib_node.core.refusal import Refused
 from calib_node.core.samples import Label, Prediction
 from calib_node.ros.fields import make_codec
 from calib_node.ros.messages import StampedProbabilities
-from calib_node.ros.parameters import TABLE
+from calib_node.stream.table import TABLE
 
 from .harness import SECOND, Client, World, array, decoded
 
@@ -247,7 +247,6 @@ def test_an_array_of_anything_else_is_refused_when_it_comes():
             {'type': 'std_msgs/msg/Float32MultiArray', 'value_field': 'data'},
             'for a probability a class set the parameter classes to their number',
         ),
-        (3, {'positive_class': 'ground'}, 'a label is then the index of its class'),
     ],
 )
 def test_what_cannot_be_configured_says_what_to_set(classes, settings, words):

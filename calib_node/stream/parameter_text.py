@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """config/calib.yaml and the README's table, from the table of parameters.
 
-``python -m calib_node.ros.parameter_text yaml`` (or ``markdown``) prints them.
+``python -m calib_node.stream.parameter_text yaml`` (or ``markdown``) prints them.
 """
 
 from __future__ import annotations
 
 import sys
 
-from calib_node.ros.parameters import TABLE, Spec, Value
+from calib_node.stream.parameters import Spec, Value
+from calib_node.stream.table import TABLE
 
 HEADER = """\
 # Every parameter of calib_node with its default.
 #
 # /**: takes under any node name and namespace. "live" parameters can be changed while the node
-# runs (ros2 param set); the others are read once, at the start.
+# runs (ros2 param set); the others are read once, at the start. What is commented out belongs to
+# methods: each has defaults of its own, which depend on classes too, and those of ops are shown.
 /**:
   ros__parameters:
 """
@@ -38,16 +40,18 @@ def to_yaml() -> str:
     section = ''
     for spec in TABLE:
         group, _, key = spec.name.rpartition('.')
-        if group != section or not lines:
+        if group != section:
             lines.append('')
-            if group:
+            if group and not spec.of_method:
                 lines.append(f'    {group}:')
             section = group
-        indent = ' ' * (6 if group else 4)
+        indent = ' ' * (6 if group and not spec.of_method else 4)
         lines.append(f'{indent}# {spec.meaning[0].upper()}{spec.meaning[1:]}.')
         lines.append(f'{indent}# {_facts(spec)}')
-        lines.append(f'{indent}{key}: {yaml_value(spec.default)}')
-    return HEADER + '\n'.join(lines[1:]) + '\n'
+        # By its whole name, so that a line comes into force by itself.
+        shown = f'#{spec.name}' if spec.of_method else key
+        lines.append(f'{indent}{shown}: {yaml_value(spec.default)}')
+    return HEADER + '\n'.join(lines) + '\n'
 
 
 def to_markdown() -> str:
