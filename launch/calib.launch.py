@@ -2,18 +2,28 @@
 """Start calib_node, alone or included by another launch file.
 
 Remappings that an including file sets with SetRemap come before those of the topic arguments here,
-and the first that fits a name counts.
+and the first that fits a name counts. Its SetParameter counts where params_file says nothing else.
 """
+
+import os
 
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
-from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
-from launch_ros.substitutions import FindPackageShare
 
 
 def start_node(context):
-    parameters = [LaunchConfiguration('params_file')]
+    parameters = []
+    params_file = LaunchConfiguration('params_file').perform(context)
+    if params_file:
+        path = os.path.abspath(os.path.expanduser(params_file))
+        if not os.path.isfile(path):
+            # launch_ros would start the node with its defaults.
+            raise FileNotFoundError(
+                f'params_file: there is no file {path}; give the path of one, or leave params_file '
+                'empty for the defaults of the node')
+        parameters.append(path)
     use_sim_time = LaunchConfiguration('use_sim_time')
     if use_sim_time.perform(context):
         parameters.append({'use_sim_time': use_sim_time})
@@ -44,9 +54,9 @@ def generate_launch_description():
             description='Namespace of the node, under that of an including file unless absolute'),
         DeclareLaunchArgument(
             'params_file',
-            default_value=PathJoinSubstitution(
-                [FindPackageShare('calib_node'), 'config', 'calib.yaml']),
-            description='Path of the file with the parameters of the node'),
+            default_value='',
+            description='Path of a file with parameters of the node. Left empty, the defaults or '
+                        'SetParameter of an including file count'),
         DeclareLaunchArgument(
             'use_sim_time',
             default_value='',

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The launch file starts the node with namespace, parameters and remaps."""
+"""The launch file starts the node with namespace, parameters and remaps, or says why not."""
 
 from __future__ import annotations
 
 import signal
-import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from .harness import SECOND, World
+from .harness import SECOND, OtherProcess, World
 
 LAUNCH_FILE = Path(__file__).resolve().parents[2] / 'launch' / 'calib.launch.py'
 
@@ -18,28 +18,53 @@ INCLUDING = """
 from launch import LaunchDescription, LaunchService
 from launch.actions import IncludeLaunchDescription
 from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch_ros.actions import SetParameter
 
 service = LaunchService(noninteractive=True)
 service.include_launch_description(LaunchDescription([
+    *(SetParameter(name, value) for name, value in {parameters!r}.items()),
     IncludeLaunchDescription(
-        PythonLaunchDescriptionSource({launch_file!r}), launch_arguments={arguments!r}.items())
+        PythonLaunchDescriptionSource({launch_file!r}), launch_arguments={arguments!r}.items()),
 ]))
 raise SystemExit(service.run())
 """
 
-
-def test_the_launch_file_compiles():
-    compile(LAUNCH_FILE.read_text(), str(LAUNCH_FILE), 'exec')
+needs_launch = pytest.mark.usefixtures('installed')
 
 
-def test_an_including_file_sets_namespace_parameters_and_remaps(world: World):
-    pytest.importorskip('launch', reason='launch is not on PyPI')
+@pytest.fixture
+def installed() -> None:
+    """Skip a test where launch or this package is not installed."""
     pytest.importorskip('launch_ros', reason='launch_ros is not on PyPI')
     packages = pytest.importorskip('ament_index_python.packages')
     try:
         packages.get_package_prefix('calib_node')
     except packages.PackageNotFoundError:
         pytest.skip('calib_node is not installed in a sourced workspace')
+
+
+class Launched(OtherProcess):
+    """A launch file that sets parameters and includes that of the node, as a process."""
+
+    def __init__(
+        self, world: World, arguments: dict[str, str], parameters: dict[str, Any] | None = None
+    ) -> None:
+        script = INCLUDING.format(
+            launch_file=str(LAUNCH_FILE), arguments=arguments, parameters=parameters or {}
+        )
+        super().__init__([sys.executable, '-c', script], world.environment())
+        world.processes.append(self)
+
+    def stop(self, number: signal.Signals = signal.SIGINT) -> None:
+        super().stop(number)
+
+
+def test_the_launch_file_compiles():
+    compile(LAUNCH_FILE.read_text(), str(LAUNCH_FILE), 'exec')
+
+
+@needs_launch
+def test_an_including_file_sets_namespace_parameters_and_remaps(world: World):
     parameters = {'gamma': 0.25, 'diagnostics.period': 0.02}
     file = world.parameters_file({'/**': {'ros__parameters': parameters}})[1]
     arguments = {
@@ -57,13 +82,46 @@ def test_an_including_file_sets_namespace_parameters_and_remaps(world: World):
             'calibrated_probabilities': 'door/honest',
         },
     )
-    script = INCLUDING.format(launch_file=str(LAUNCH_FILE), arguments=arguments)
-    launched = subprocess.Popen([sys.executable, '-c', script], env=world.environment())
-    try:
-        client.connect()
-        assert client.get('gamma') == [0.25]
-        assert client.ask(SECOND, 0.7)
-    finally:
-        launched.send_signal(signal.SIGINT)
-        launched.wait(15)
+    launched = Launched(world, arguments)
+    client.connect()
+    assert client.get('gamma') == [0.25]
+    assert client.ask(SECOND, 0.7)
+    launched.stop()
     assert world.state('r1/calib_node')['updates'] == 0
+
+
+@needs_launch
+def test_parameters_that_an_including_file_sets_count_where_the_file_says_nothing_else(
+    world: World,
+):
+    of_the_file = {'gamma': 0.25}
+    file = world.parameters_file({'/**': {'ros__parameters': of_the_file}})[1]
+    launched = Launched(world, {'params_file': file}, {'gamma': 0.5, 'ece.bins': 7})
+    ready = launched.wait_for('ready:')
+    assert 'gamma=0.25,' in ready
+    assert 'ece.bins=7,' in ready
+
+
+@needs_launch
+def test_parameters_that_an_including_file_sets_count_without_a_file(world: World):
+    launched = Launched(world, {}, {'ece.bins': 7, 'match.policy': 'hold'})
+    ready = launched.wait_for('ready:')
+    assert 'ece.bins=7,' in ready
+    assert "match.policy='hold'," in ready
+
+
+@needs_launch
+def test_a_parameters_file_that_is_not_there_ends_the_launch(world: World):
+    launched = Launched(world, {'params_file': str(world.folder / 'clib.yaml')})
+    assert launched.wait() != 0
+    assert launched.said('params_file: there is no file', str(world.folder / 'clib.yaml'))
+    assert not launched.said('ready:')
+
+
+@needs_launch
+@pytest.mark.parametrize('given', ['', 'true'])
+def test_simulated_time_is_followed_where_the_argument_says_so(world: World, given):
+    client = world.client()
+    Launched(world, {'use_sim_time': given}, {'diagnostics.period': 0.02})
+    client.spin_until(lambda: client.statuses, 'diagnostics')
+    assert client.get('use_sim_time') == [given == 'true']
