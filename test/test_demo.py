@@ -16,9 +16,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-
-pytest.importorskip('rclpy', reason='the demo needs rclpy')
-
 from node.harness import take_domain
 
 from calib_node.tools import node_process

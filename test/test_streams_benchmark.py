@@ -13,14 +13,15 @@ import pytest
 
 from calib_node.core.calibrators import create
 
-pytest.importorskip('river', reason='river is missing: pip install -r requirements/benchmark.txt')
-
 ROOT = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture
 def modules(monkeypatch):
     """Import the modules of the benchmark."""
+    pytest.importorskip(
+        'river', reason='river is missing: pip install -r requirements/benchmark.txt'
+    )
     monkeypatch.syspath_prepend(str(ROOT / 'benchmarks'))
     import streams
     import streams_data

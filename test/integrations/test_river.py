@@ -7,18 +7,23 @@ import copy
 import doctest
 import math
 import pickle
+from contextlib import suppress
 
 import numpy as np
 import pytest
 
 from calib_node.core.calibrators import CALIBRATORS, create
 
-pytest.importorskip('river', reason='river is not installed: pip install river')
+with suppress(ImportError):
+    from river import checks, datasets, linear_model, preprocessing, tree
 
-from river import checks, datasets, linear_model, preprocessing, tree
+    from calib_node.integrations import river as module
+    from calib_node.integrations.river import OnlineCalibration, OnlinePlattScaling
 
-from calib_node.integrations import river as module
-from calib_node.integrations.river import OnlineCalibration, OnlinePlattScaling
+
+@pytest.fixture(autouse=True)
+def _with_river():
+    pytest.importorskip('river', reason='river is not installed: pip install river')
 
 
 class Says:
@@ -200,14 +205,12 @@ def test_wrong_method_or_parameter_is_refused(arguments, sentence):
 
 
 @pytest.mark.parametrize(
-    'model',
-    [
-        OnlinePlattScaling(logistic(), gamma=0.3, clip=0.02),
-        OnlineCalibration(logistic(), 'ensemble', warmup=50, auto=False),
-    ],
-    ids=['ops', 'ensemble'],
+    ('method', 'parameters'),
+    [('ops', {'gamma': 0.3, 'clip': 0.02}), ('ensemble', {'warmup': 50, 'auto': False})],
 )
-def test_clone_is_fresh_and_copies_go_on(model):
+def test_clone_is_fresh_and_copies_go_on(method, parameters):
+    wrapper = OnlinePlattScaling if method == 'ops' else OnlineCalibration
+    model = wrapper(logistic(), **({} if method == 'ops' else {'method': method}), **parameters)
     fresh = model.clone().calibrator.state()
     for x, y in datasets.Phishing().take(100):
         model.learn_one(x, y)

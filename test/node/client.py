@@ -57,6 +57,7 @@ class Client:
         self.reliability: list[Float64MultiArray] = []
         self.statuses: list[tuple[DiagnosticArray, DiagnosticStatus]] = []
         self._published: deque[int] = deque(maxlen=2)
+        self.probes = 0
         self._probes_back = 0
         own = {'~/reliability': f'{self.full_name}/reliability', **(topics or {})}
 
@@ -128,6 +129,7 @@ class Client:
         empty = int(figures().get('empty labels', 0))
 
         def heard() -> bool:
+            self.probes += 1
             self.send_raw([0.0, 0.0])
             self.send_label([0.0, 0.0])
             return (

@@ -66,6 +66,32 @@ def test_every_latched_label_is_learned(world: World, reliability):
     client.wait_for_figure('pending labels', 500)
 
 
+@pytest.mark.parametrize('executor', EXECUTORS)
+def test_what_the_middleware_reports_lost_is_counted(world: World, executor):
+    """A best-effort input of a node that is held up, and far more than may wait for it."""
+    node, client = world.connected({'executor': executor, 'qos.reliability': 'best_effort'})
+    assert client.figures()['lost on raw_probabilities'] == '0'
+    node.send(signal.SIGSTOP)
+    sent = iter(range(START, 2 * START, SECOND))
+    for stamp, _ in zip(sent, range(5000)):
+        client.predict(stamp, 0.8)
+    node.send(signal.SIGCONT)
+
+    def lost() -> int:
+        return int(client.figures()['lost on raw_probabilities'])
+
+    def told() -> bool:
+        client.predict(next(sent), 0.8)
+        return bool(lost()) or len(client.calibrated) > 100
+
+    client.spin_until(told, 'lost messages')
+    client.next_status()
+    if not lost():
+        pytest.skip('this middleware reports no lost messages')
+    predicted = next(sent) - START
+    assert lost() + len(client.calibrated) <= predicted // SECOND + client.probes
+
+
 # Best-effort publishers, and both at once
 
 
@@ -139,6 +165,9 @@ def test_objects_from_both_kinds_of_publishers_are_heard_once(world: World, stam
         publisher.publish(message)
 
     for publisher in publishers:
+        # What the one before has sent must not pass for an answer to this one.
+        client.spin_until(lambda: client.statuses, 'diagnostics')
+        settle(client)
         before = predictions(client)
 
         def heard(publisher=publisher, before=before) -> bool:
