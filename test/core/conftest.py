@@ -14,8 +14,11 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
+from saved_states import NODE, learned
 
 import calib_node
+from calib_node.core.state.file import StateFile
+from calib_node.core.state.keeper import StateKeeper
 
 # The same examples in every run, so that a failure can be had again.
 settings.register_profile('repeatable', derandomize=True, deadline=None, database=None)
@@ -54,3 +57,18 @@ def folder_for_all() -> Iterator[Path]:
     yield folder
     folder.chmod(0o755)
     shutil.rmtree(folder)
+
+
+@pytest.fixture
+def keep(path: Path) -> Iterator[Callable[..., tuple[StateKeeper, Any]]]:
+    """Make keepers of one file, each of a calibrator of its own, and stop them after the test."""
+    keepers = []
+
+    def make(updates: int = 0, node: str = NODE, **observers: Any) -> tuple[StateKeeper, Any]:
+        calibrator = learned(updates)
+        keepers.append(StateKeeper(calibrator, StateFile(path, node), **observers))
+        return keepers[-1], calibrator
+
+    yield make
+    for keeper in keepers:
+        keeper.stop()

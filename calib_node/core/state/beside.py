@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import filecmp
 import os
 from contextlib import suppress
@@ -103,7 +104,14 @@ def take_back(kept: Path, path: Path) -> None:
     """Move what waited for its method into the place of the state file, its ``.bak`` first.
 
     After a power cut between the two the newer one waits still.
+
+    Raises
+    ------
+    OSError
+        If it cannot be moved, or something is in that place.
     """
+    if os.path.lexists(path):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
     if not os.path.lexists(backup_of(path)):
         with suppress(FileNotFoundError):
             os.rename(backup_of(kept), backup_of(path))
