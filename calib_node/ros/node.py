@@ -154,7 +154,7 @@ class CalibrationNode(ParameterNode):
                 response.success = True
             except (OSError, StateError) as error:
                 response.message = str(error)
-                self.get_logger().error(response.message)
+                self._tell(Level.ERROR, 'service', response.message)
             return response
 
         return callback

@@ -200,7 +200,12 @@ class Stream:
         if not self.settings.state.enabled:
             return 'state.enabled is false: what is learned will not be kept'
         path = resolve_path(self.settings.state.file, name, environment)
-        keeper = StateKeeper(self.calibrator, StateFile(path, name))
+        keeper = StateKeeper(
+            self.calibrator,
+            StateFile(path, name),
+            lambda problem: self.tell(Level.ERROR, 'save', problem),
+            lambda note: self.tell(Level.WARN, note, note),
+        )
         found = keeper.start()
         self.keeper = keeper
         if keeper.problem:
@@ -236,16 +241,10 @@ class Stream:
 
     def close(self) -> None:
         """Decide the labels that wait and save what was learned; a second time nothing happens."""
-        if self.keeper is None:
-            return
         self.pipeline.flush()
-        keeper, self.keeper = self.keeper, None
-        try:
-            keeper.save()
-            self.tell(Level.OK, 'state', f'saved to {keeper.file.path}')
-        except OSError:
-            self.tell(Level.ERROR, 'state', keeper.problem)
-        keeper.close()
+        saved = self.keeper.stop() if self.keeper is not None else ''
+        if saved:
+            self.tell(Level.OK, 'save', saved)
 
 
 def _as_refused(error: Exception, stamp: int | None) -> Refused:
