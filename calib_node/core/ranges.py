@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 
 from calib_node.core.refusal import brief
 
@@ -62,8 +63,8 @@ SUM_TOLERANCE = 1e-3
 
 
 def as_float(value: object) -> float:
-    """Return an int or a float as a float; NaN for anything else, and for an int too large."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    """Return a number, numpy's too, as a float; NaN for all else, and for an int too large."""
+    if isinstance(value, bool) or not isinstance(value, Real):
         return math.nan
     try:
         return float(value)

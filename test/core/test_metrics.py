@@ -145,10 +145,10 @@ def test_rows_rounded_to_half_precision_are_taken():
 @pytest.mark.parametrize(
     ('options', 'sentence'),
     [
-        ({'bins': 0}, 'bins must be a whole number of at least 1, not 0'),
-        ({'bins': -1}, 'at least 1, not -1'),
-        ({'bins': 2.5}, 'whole number of at least 1, not 2.5'),
-        ({'bins': '3'}, "whole number of at least 1, not '3'"),
+        ({'bins': 0}, 'bins must be a whole number >= 1 and <= 1e[+]07, not 0'),
+        ({'bins': -1}, '>= 1 .*, not -1'),
+        ({'bins': 2.5}, 'whole number >= 1 .*, not 2.5'),
+        ({'bins': '3'}, "whole number >= 1 .*, not '3'"),
         ({'binning': 'equal_mas'}, "not 'equal_mas', did you mean 'equal_mass'"),
         ({'binning': None}, "'equal_width' or 'equal_mass', not None"),
         ({'closed': 'both'}, "closed must be 'left' or 'right', not 'both'"),
@@ -165,11 +165,11 @@ def test_bad_bins_are_refused_with_a_sentence(score, options, sentence):
 @pytest.mark.parametrize('score', [*WITH_CLIP, metrics.multiclass_log_loss])
 def test_bad_clip_is_refused_with_a_sentence(score, clip):
     p, y = ([[0.2, 0.8]], [1]) if score is metrics.multiclass_log_loss else ([0.2, 0.3], [0, 1])
-    with pytest.raises(ValueError, match=r'clip must be .* 0 and < 0.5, not '):
+    with pytest.raises(ValueError, match=r'clip must be >= \S+ and < 0.5, not '):
         score(p, y, clip=clip)
 
 
 @pytest.mark.parametrize('score', [metrics.slope_intercept, metrics.calibration_in_the_large])
 def test_a_logit_has_no_clip_of_0(score):
-    with pytest.raises(ValueError, match='clip must be > 0'):
+    with pytest.raises(ValueError, match='clip must be >= 1e-15'):
         score([0.2, 0.3], [0, 1], clip=0)

@@ -15,7 +15,7 @@ from calib_node.core.metrics.binning import (
     equal_mass_edges,
     equal_width_index,
     put_into_bins,
-    spread_over_ties,
+    whole_ties,
 )
 
 BELOW_1 = math.nextafter(1, 0)
@@ -125,23 +125,48 @@ def test_order_of_the_samples_is_of_no_account(pairs, bins, random):
     assert ece(p, y, bins) == pytest.approx(ece(q, z, bins), abs=1e-15)
 
 
+def nearest_end(place: int, p: list[float]) -> int:
+    """Return the end of the tie at a cut that is nearer to it, the upper one of two."""
+    if place in (0, len(p)):
+        return place
+    first = p.index(p[place])
+    last = first + p.count(p[place])
+    return first if place - first < last - place else last
+
+
 @given(tied)
-def test_every_part_of_a_tie_has_its_share_of_positives(pairs):
-    p, y = map(np.array, zip(*pairs))
-    sorted_p, spread = spread_over_ties(p, y)
-    np.testing.assert_array_equal(sorted_p, np.sort(p))
-    for value in np.unique(p):
-        of_tie, labels = spread[sorted_p == value], y[p == value]
-        assert of_tie.sum() == labels.sum()
-        for size in range(1, len(labels) + 1):
-            assert of_tie[:size].sum() == math.floor(size * labels.sum() / len(labels) + 1e-9)
+def test_a_cut_moves_to_the_nearer_end_of_a_tie(pairs):
+    p = sorted(q for q, _ in pairs)
+    expected = [nearest_end(i, p) if p[i - 1 : i] == p[i : i + 1] else i for i in range(len(p) + 1)]
+    assert whole_ties(np.array(p)).tolist() == expected
 
 
-def test_a_tie_cut_by_many_bins_stays_honest():
-    """Bins of negatives and bins of positives would make an error of .42 of it."""
+@given(tied, st.integers(1, 30))
+def test_a_tie_lies_whole_in_the_bin_of_its_middle(pairs, bins):
+    samples = put_into_bins(*zip(*pairs), bins, 'equal_mass')
+    nominal = np.repeat(np.arange(bins), np.diff(equal_mass_edges(len(pairs), bins)))
+    for value in np.unique(samples.p):
+        places = np.flatnonzero(samples.p == value)
+        middle = places[(len(places) - 1) // 2]
+        assert set(samples.index[places]) == {nominal[middle]}
+
+
+def test_a_constant_forecast_is_one_bin_and_its_error_the_one_gap():
+    p, y = [0.5] * 45, [0, 1] * 22 + [1]
+    assert reliability(p, y, 15, binning='equal_mass').count.tolist() == [0] * 7 + [45] + [0] * 7
+    assert ece(p, y, binning='equal_mass') == pytest.approx(1 / 90, abs=1e-15)
+    assert sweep_ece(p, y) == pytest.approx(1 / 90, abs=1e-15)
     p, y = [0.7] * 1000, [1] * 700 + [0] * 300
-    assert ece(p, y, bins=15, binning='equal_mass') < 0.01
-    assert sweep_ece(p, y) < 0.01
+    assert ece(p, y, bins=15, binning='equal_mass') == pytest.approx(0.0, abs=1e-12)
+    assert sweep_ece(p, y) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_two_values_are_two_bins_however_many_are_asked_for():
+    p, y = [0.2] * 30 + [0.8] * 70, [0, 0, 1] * 10 + [0] * 35 + [1] * 35
+    for bins in (3, 10, 100, 1000):
+        diagram = reliability(p, y, bins, binning='equal_mass')
+        assert diagram.count[diagram.count > 0].tolist() == [30, 70]
+        assert ece(p, y, bins, binning='equal_mass') == pytest.approx(0.3 * 2 / 15 + 0.7 * 0.3)
 
 
 def test_binned_samples_are_the_samples():
@@ -149,3 +174,5 @@ def test_binned_samples_are_the_samples():
     assert samples.p.tolist() == [0.2, 0.2, 0.4, 0.9]
     assert samples.y.tolist() == [0, 1, 0, 1]
     assert samples.index.tolist() == [0, 0, 1, 2]
+    samples = put_into_bins([0.9, 0.2, 0.2, 0.2], [1, 1, 0, 0], 2, 'equal_mass')
+    assert samples.index.tolist() == [0, 0, 0, 1]

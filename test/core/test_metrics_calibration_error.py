@@ -20,7 +20,7 @@ from calib_node.core.metrics import (
     sweep_bins,
     sweep_ece,
 )
-from calib_node.core.metrics.binning import spread_over_ties
+from calib_node.core.metrics.binning import put_into_bins
 
 EXACT = 1e-12
 
@@ -131,10 +131,10 @@ def test_errors_find_a_known_bias():
 
 def plain_sweep(p, y) -> int:
     """The sweep by its definition, one number of bins after the other."""
-    _, labels = spread_over_ties(np.array(p), np.array(y, dtype=float))
     last = 1
-    for bins in range(2, len(labels) + 1):
-        frequencies = [part.mean() for part in np.array_split(labels, bins)]
+    for bins in range(2, len(p) + 1):
+        samples = put_into_bins(p, y, bins, 'equal_mass')
+        frequencies = [samples.y[samples.index == i].mean() for i in np.unique(samples.index)]
         if sorted(frequencies) != frequencies:
             break
         last = bins

@@ -65,8 +65,9 @@ def test_equal_width_bins(of_binary, block, closed):
     assert murphy.brier == same(parts['with_within'])
 
 
-@INPUTS
+@pytest.mark.parametrize('name', ['A'])
 def test_equal_mass_bins_and_sweep(of_binary):
+    """Without ties; the values of the other input cut them."""
     p, y, ours = of_binary
     expected = ours['equal_mass_5']
     assert ece(p, y, **MASS) == same(expected['ece'])
@@ -137,8 +138,8 @@ def test_other_libraries_with_every_probability_on_an_edge(reference):
     """uncertainty-calibration is right-closed, MAPIE makes 9 bins of 10 edges.
 
     scikit-learn and netcal compare with the edges of linspace, of which 0.3 and 0.6 are not among
-    the doubles nearest to them; and both, as uncertainty-calibration, keep ties of equal-mass bins
-    together. None of these three has a value of ours.
+    the doubles nearest to them, and so have no value of ours. Of equal-mass bins netcal
+    keeps ties together as we do.
     """
     p, y = (np.array(reference['input']['B'][key]) for key in 'py')
     peers = reference['peers']['B']
@@ -148,6 +149,7 @@ def test_other_libraries_with_every_probability_on_an_edge(reference):
     assert debiased_l2(p, y, **RIGHT) == peers['uc_l2_debiased_ew10'] == 0.0
     assert reliability(p, y, **RIGHT).count.tolist() == peers['uc_counts_ew10']
     assert ece(p, y, 9) == same(peers['mapie_ece10']['uniform'])
+    assert ece(p, y, **MASS) == same(peers['netcal_ece_em5'])
     assert metrics.brier(p, y) == same(peers['sklearn_brier'])
     epsilon = float(np.finfo(float).eps)
     assert metrics.log_loss(p, y, clip=epsilon) == same(peers['sklearn_logloss'])

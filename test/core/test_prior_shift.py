@@ -111,8 +111,8 @@ EVEN = [0.5, 0.5]
     [
         (0.5, EVEN, EVEN, r'p must be of shape \(..., K\), K >= 2'),
         ([1.0], [1.0], [1.0], r'p must be of shape \(..., K\), K >= 2'),
-        (EVEN, [1 / 3] * 3, EVEN, 'the old priors must be 2, one a class'),
-        (EVEN, EVEN, 0.5, 'the new priors must be 2, one a class'),
+        (EVEN, [1 / 3] * 3, EVEN, 'the old priors must be 2, one per class'),
+        (EVEN, EVEN, 0.5, 'the new priors must be 2, one per class'),
         (EVEN, [1.0, 0.0], EVEN, 'the old priors must be positive and sum to 1'),
         (EVEN, EVEN, [0.5, 0.6], 'the new priors must be positive and sum to 1'),
         (EVEN, EVEN, [math.nan, 0.5], 'the new priors must be positive and sum to 1'),

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
-from math import isfinite, log, log1p
+from math import isfinite
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from calib_node.core.ranges import SUM_TOLERANCE
 
 Floats = NDArray[np.float64]
 
@@ -49,13 +51,9 @@ def shift_prior(p: ArrayLike, old: float, new: float) -> Floats | float:
     for name, prior in (('old', old), ('new', new)):
         if not 0.0 < prior < 1.0:
             raise ValueError(f'the {name} prior must be within (0, 1), not {prior!r}')
-    probabilities = np.asarray(p, dtype=np.float64)
-    if not np.all((probabilities >= 0.0) & (probabilities <= 1.0)):
-        raise ValueError('every probability must be within [0, 1]')
-    shift = (log(new) - log(old)) - (log1p(-new) - log1p(-old))
-    with np.errstate(divide='ignore', over='ignore'):
-        logits = np.log(probabilities) - np.log1p(-probabilities)
-        shifted: Floats = 1.0 / (1.0 + np.exp(-(logits + shift)))
+    positive = np.asarray(p, dtype=np.float64)
+    both = np.stack([1.0 - positive, positive], axis=-1)
+    shifted = shift_priors(both, [1.0 - old, old], [1.0 - new, new])[..., 1]
     return shifted if shifted.ndim else float(shifted)
 
 
@@ -101,11 +99,11 @@ def shift_priors(p: ArrayLike, old: ArrayLike, new: ArrayLike) -> Floats:
     for name, prior in zip(('old', 'new'), priors):
         if prior.shape != probabilities.shape[-1:]:
             raise ValueError(
-                f'the {name} priors must be {probabilities.shape[-1]}, one a class, '
+                f'the {name} priors must be {probabilities.shape[-1]}, one per class, '
                 f'not of shape {prior.shape}'
             )
         total = float(prior.sum())
-        if not (np.all(prior > 0.0) and isfinite(total) and abs(total - 1.0) <= 1e-3):
+        if not (np.all(prior > 0.0) and isfinite(total) and abs(total - 1.0) <= SUM_TOLERANCE):
             raise ValueError(f'the {name} priors must be positive and sum to 1')
     if not np.all((probabilities >= 0.0) & (probabilities <= 1.0)):
         raise ValueError('every probability must be within [0, 1]')

@@ -18,7 +18,7 @@ Closed = Literal['left', 'right']
 
 @dataclass(frozen=True)
 class Reliability:
-    """A reliability diagram in numbers, one entry a bin.
+    """A reliability diagram in numbers, one entry per bin.
 
     Attributes
     ----------
@@ -64,6 +64,10 @@ def equal_width_index(p: Floats, bins: int, closed: Closed = 'left') -> Integers
     closed : {'left', 'right'}
         See `reliability`.
 
+    Returns
+    -------
+    ndarray of int, shape (n,)
+
     Examples
     --------
     >>> p = np.array([0.0, 0.5, 1.0])
@@ -81,6 +85,11 @@ def equal_mass_edges(samples: int, bins: int, first: int = 0, last: int | None =
     Sizes differ by 1 at most, and the larger bins come first. With more bins than samples the last
     bins are empty.
 
+    Returns
+    -------
+    ndarray of int, shape (last - first + 2,)
+        Places among the samples, from 0 to `samples`.
+
     Examples
     --------
     >>> equal_mass_edges(8, 3).tolist()
@@ -91,37 +100,36 @@ def equal_mass_edges(samples: int, bins: int, first: int = 0, last: int | None =
     return bin_of_edge * size + np.minimum(bin_of_edge, larger)
 
 
-def spread_over_ties(p: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Sort samples by probability, and spread the labels of equal probabilities evenly.
+def whole_ties(p: Floats) -> Integers:
+    """Return where a cut between sorted samples is made, so that none falls within a tie.
 
-    Of `t` samples with the same probability, `s` of them positive, the first `j` have
-    ``floor(j s / t)`` positives. So wherever a tie is cut, each part has its share of positives to
-    within one, whatever order the samples came in.
+    Samples of the same probability belong together: their order says nothing. A tie lies whole in
+    the bin that its middle sample falls into, the lower of two; that is, a cut moves to the nearer
+    end of the tie.
 
     Parameters
     ----------
-    p, y : ndarray of float, shape (n,)
-        Probabilities, and labels 0 or 1.
+    p : ndarray of float, shape (n,)
+        Probabilities in order.
 
     Returns
     -------
-    p, y : ndarray of float, shape (n,)
+    ndarray of int, shape (n + 1,)
+        For a cut before each sample and for one after the last, the place where it is made. It
+        never decreases.
 
     Examples
     --------
-    >>> p, y = np.array([0.5, 0.5, 0.2, 0.5, 0.5]), np.array([1.0, 1.0, 1.0, 0.0, 0.0])
-    >>> spread_over_ties(p, y)[1].tolist()
-    [1.0, 0.0, 1.0, 0.0, 1.0]
+    >>> whole_ties(np.array([0.2, 0.5, 0.5, 0.5, 0.5])).tolist()
+    [0, 1, 1, 5, 5, 5]
     """
-    order = np.argsort(p, kind='stable')
-    p, y = p[order], y[order]
+    samples = len(p)
     start = np.flatnonzero(np.diff(p, prepend=-1.0))
-    of_tie = np.diff(start, append=len(p))
-    size = np.repeat(of_tie, of_tie)
-    positives = np.repeat(np.add.reduceat(y, start).astype(np.int64), of_tie)
-    place = np.arange(len(p)) - np.repeat(start, of_tie)
-    spread = (place + 1) * positives // size - place * positives // size
-    return p, spread.astype(np.float64)
+    end = np.append(start[1:], samples)
+    of_tie = end - start
+    place, middle = np.arange(samples), np.repeat((start + end - 1) // 2, of_tie)
+    moved = np.where(place > middle, np.repeat(end, of_tie), np.repeat(start, of_tie))
+    return np.append(moved, samples)
 
 
 @dataclass(frozen=True)
@@ -161,6 +169,10 @@ def put_into_bins(
 ) -> Binned:
     """Check samples and put them into bins; see `reliability` for the arguments.
 
+    Returns
+    -------
+    Binned
+
     Examples
     --------
     >>> put_into_bins([0.2, 0.9, 0.3, 0.1], [0, 1, 1, 0], 2, 'equal_mass').index.tolist()
@@ -175,8 +187,10 @@ def put_into_bins(
         return Binned(probabilities, labels, index, bins)
     if closed != 'left':
         raise ValueError("closed='right' is for equal_width: equal_mass bins have no fixed edges")
-    probabilities, labels = spread_over_ties(probabilities, labels)
-    size = np.diff(equal_mass_edges(len(labels), bins))
+    # By the label too, so that sums do not depend on the order of the samples in the last bit.
+    order = np.lexsort((labels, probabilities))
+    probabilities, labels = probabilities[order], labels[order]
+    size = np.diff(whole_ties(probabilities)[equal_mass_edges(len(labels), bins)])
     return Binned(probabilities, labels, np.repeat(np.arange(bins), size), bins)
 
 
@@ -197,12 +211,12 @@ def reliability(
     y : array_like of int, shape (n,)
         Labels, 0 or 1.
     bins : int
-        Number of bins.
+        Number of bins, from 1 to 10 million.
     binning : {'equal_width', 'equal_mass'}
         ``equal_width`` cuts [0, 1] into `bins` intervals. ``equal_mass`` cuts the sorted samples
-        into `bins` parts whose sizes differ by 1 at most. A tie may be cut, and its labels are
-        then shared out evenly (`spread_over_ties`), so that the order of the samples is of no
-        account.
+        into `bins` parts whose sizes differ by 1 at most, but for ties: equal probabilities lie
+        whole in one bin, that of the middle one of them (`whole_ties`), so that the order of the
+        samples is of no account. Bins may be empty then.
     closed : {'left', 'right'}
         Which of two equal-width bins has a probability on the edge between them. ``left``, the
         default and what a rolling window does, is bin ``min(floor(p bins), bins - 1)`` with the
@@ -210,11 +224,15 @@ def reliability(
         Gupta and Ramdas, *Online Platt scaling with calibeating*, ICML 2023 (with 10 bins). Both
         put 0 into the first and 1 into the last.
 
+    Returns
+    -------
+    Reliability
+
     Raises
     ------
     ValueError
-        If the samples cannot be scored (see `check_samples`), `bins` is less than 1, or there is
-        no such binning.
+        If the samples cannot be scored (see `check_samples`), `bins` is not from 1 to 10 million,
+        or there is no such binning.
 
     Examples
     --------

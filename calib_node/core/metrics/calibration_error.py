@@ -12,10 +12,10 @@ from calib_node.core.metrics.binning import (
     Binning,
     Closed,
     equal_mass_edges,
+    put_into_bins,
     reliability,
-    spread_over_ties,
+    whole_ties,
 )
-from calib_node.core.metrics.checks import check_samples
 
 
 def ece(
@@ -112,9 +112,7 @@ def debiased_squared_l2(
 
     Each bin's squared gap less ``frequency (1 - frequency) / (count - 1)``, the part of it that
     chance is expected to add: Kumar, Liang and Ma, *Verified uncertainty calibration*, NeurIPS
-    2019. A bin with a single sample says nothing of chance and adds 0. Where equal-mass bins cut a
-    tie there is less chance than that, and the estimate is low; for probabilities of few values
-    equal-width bins are the better choice.
+    2019. A bin with a single sample says nothing of chance and adds 0.
 
     Parameters
     ----------
@@ -163,32 +161,45 @@ def sweep_bins(p: ArrayLike, y: ArrayLike) -> int:
     """Return the number of equal-mass bins that `sweep_ece` takes.
 
     The number of bins is raised from 2 while the frequencies do not decrease from a bin to the
-    next; the last such number, or 1.
+    next; the last such number, or 1. Ties lie whole in one bin (`reliability`), and an empty bin
+    is passed over.
 
     Parameters
     ----------
     p, y
         As in `reliability`, which also says what is refused.
 
+    Returns
+    -------
+    int
+        From 1 to the number of samples.
+
     Examples
     --------
     >>> sweep_bins([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [0, 0, 1, 0, 1, 1])
     4
     """
-    _, labels = spread_over_ties(*check_samples(p, y))
-    samples = len(labels)
-    if np.all(np.diff(labels) >= 0.0):
+    ordered = put_into_bins(p, y, 1, 'equal_mass')
+    samples, cuts = len(ordered.p), whole_ties(ordered.p)
+    positives = np.concatenate([[0.0], np.cumsum(ordered.y)])
+    ties = np.unique(cuts)
+    of_tie = np.diff(positives[ties]) / np.diff(ties)
+    if np.all(np.diff(of_tie) >= 0.0):
         return samples
     # Before the first positive a bin's frequency is 0, after the last negative 1. Only between
     # them can it fall, which leaves little to look at where the classes are nearly separable.
-    first, last = int(np.argmax(labels)), samples - 1 - int(np.argmin(labels[::-1]))
-    positives = np.concatenate([[0], np.cumsum(labels)])
-    # Ends: samples that are not in order are not in order as bins of one either.
+    middle = (ties[:-1] + ties[1:] - 1) // 2
+    first, last = int(middle[np.argmax(of_tie > 0.0)]), int(middle[of_tie < 1.0][-1])
+    # Ends: ties that are not in order are not in order with each in a bin of its own either.
     for bins in range(2, samples + 1):
-        edges = equal_mass_edges(
-            samples, bins, _bin_at(first, samples, bins), _bin_at(last, samples, bins)
-        )
-        frequency = np.diff(positives[edges]) / np.diff(edges)
+        edges = cuts[
+            equal_mass_edges(
+                samples, bins, _bin_at(first, samples, bins), _bin_at(last, samples, bins)
+            )
+        ]
+        count = np.diff(edges)
+        used = count > 0
+        frequency = np.diff(positives[edges])[used] / count[used]
         if np.any(np.diff(frequency) < 0.0):
             break
     return bins - 1

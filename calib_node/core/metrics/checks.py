@@ -3,16 +3,16 @@
 
 from __future__ import annotations
 
-import operator
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calib_node.core.ranges import SUM_TOLERANCE
-from calib_node.core.refusal import brief
+from calib_node.core.ranges import SUM_TOLERANCE, Interval, check_number
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+
+BINS = Interval(1, 10_000_000, whole=True)
+"""Numbers of bins; the upper end is far above any use, and far below what memory holds."""
 
 
 def _first(values: NDArray[np.generic], good: NDArray[np.bool_]) -> str:
@@ -84,7 +84,7 @@ def check_classes(p: ArrayLike, y: ArrayLike) -> tuple[Floats, Integers]:
     Parameters
     ----------
     p : array_like of float, shape (n, K)
-        A probability a class, K >= 2; each row sums to 1 within `SUM_TOLERANCE`.
+        One probability per class, K >= 2; each row sums to 1 within `SUM_TOLERANCE`.
     y : array_like of int, shape (n,)
         Indices of the true classes, 0 to K - 1.
 
@@ -137,17 +137,5 @@ def check_classes(p: ArrayLike, y: ArrayLike) -> tuple[Floats, Integers]:
 
 
 def check_bins(bins: int) -> int:
-    """Return a number of bins as an int.
-
-    Raises
-    ------
-    ValueError
-        If it is not a whole number, or less than 1.
-    """
-    try:
-        number = operator.index(bins)
-    except TypeError:
-        number = 0
-    if number < 1:
-        raise ValueError(f'bins must be a whole number of at least 1, not {brief(bins)}')
-    return number
+    """Return a number of bins as an int, or raise a ValueError that states its range."""
+    return int(check_number('bins', bins, BINS))

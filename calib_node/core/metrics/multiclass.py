@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from calib_node.core.metrics.binning import Binning, Closed
 from calib_node.core.metrics.calibration_error import ece, mce
 from calib_node.core.metrics.checks import Floats, check_classes
-from calib_node.core.metrics.scores import LOG_LOSS_CLIP, check_clip
+from calib_node.core.metrics.scores import LOG_LOSS_CLIP, LOG_LOSS_CLIPS
+from calib_node.core.ranges import check_number
 
 
 def top_label(p: ArrayLike, y: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
@@ -160,7 +161,7 @@ def multiclass_log_loss(p: ArrayLike, y: ArrayLike, clip: float = LOG_LOSS_CLIP)
     1.204
     """
     probabilities, labels = check_classes(p, y)
-    clip = check_clip(clip)
+    clip = check_number('clip', clip, LOG_LOSS_CLIPS)
     of_truth = probabilities[np.arange(len(labels)), labels]
     with np.errstate(divide='ignore'):
         return 0.0 - float(np.mean(np.log(np.clip(of_truth, clip, 1.0 - clip))))

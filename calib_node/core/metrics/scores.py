@@ -12,7 +12,7 @@ from calib_node.core.ranges import Interval, check_number
 LOG_LOSS_CLIP = 0.001
 """Probabilities are clipped to ``[LOG_LOSS_CLIP, 1 - LOG_LOSS_CLIP]`` in a log-loss."""
 
-CLIP_LIMITS = Interval(0.0, 0.5, high_open=True)
+LOG_LOSS_CLIPS = Interval(0.0, 0.5, high_open=True)
 
 
 def brier(p: ArrayLike, y: ArrayLike) -> float:
@@ -33,17 +33,6 @@ def brier(p: ArrayLike, y: ArrayLike) -> float:
     """
     probabilities, labels = check_samples(p, y)
     return float(np.mean((probabilities - labels) ** 2))
-
-
-def check_clip(clip: float) -> float:
-    """Return the clip of a log-loss as a float.
-
-    Raises
-    ------
-    ValueError
-        If it is below 0, or 0.5 or more.
-    """
-    return check_number('clip', clip, CLIP_LIMITS)
 
 
 def log_loss(p: ArrayLike, y: ArrayLike, clip: float = LOG_LOSS_CLIP) -> float:
@@ -67,7 +56,7 @@ def log_loss(p: ArrayLike, y: ArrayLike, clip: float = LOG_LOSS_CLIP) -> float:
     3.5654
     """
     probabilities, labels = check_samples(p, y)
-    clip = check_clip(clip)
+    clip = check_number('clip', clip, LOG_LOSS_CLIPS)
     clipped = np.clip(probabilities, clip, 1.0 - clip)
     with np.errstate(divide='ignore'):
         logarithms = np.where(labels == 1.0, np.log(clipped), np.log1p(-clipped))

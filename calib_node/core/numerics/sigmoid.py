@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The logistic function, and how far it is from a label, without overflow or lost digits."""
+"""The logistic function, its inverse, and how far it is from a label, without lost digits."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calib_node.core.refusal import bad_label
+
+Floats = NDArray[np.float64]
 
 # exp overflows a double just above this.
 LARGEST_EXPONENT = 709.0
@@ -21,18 +23,29 @@ def sigmoid(z: float) -> float:
     The one formula on both sides of 0 is monotone in floats too, which ``exp / (1 + exp)`` on one
     of them is not.
 
+    Returns
+    -------
+    float
+        Within [0, 1]; NaN for NaN.
+
     Examples
     --------
-    >>> sigmoid(0.0), sigmoid(1e6)
-    (0.5, 1.0)
+    >>> sigmoid(0.0), sigmoid(1e6), sigmoid(float('nan'))
+    (0.5, 1.0, nan)
     """
-    return 1.0 / (1.0 + exp(-z)) if z > -LARGEST_EXPONENT else SMALLEST_SIGMOID
+    # Asked this way round, NaN goes through the formula.
+    return SMALLEST_SIGMOID if z <= -LARGEST_EXPONENT else 1.0 / (1.0 + exp(-z))
 
 
 def residual(z: float, y: int) -> float:
     """Return ``sigmoid(z) - y``, the derivative of the log-loss in `z`.
 
     ``1 - sigmoid(z)`` is taken as ``sigmoid(-z)``, so that no digits are lost near 1.
+
+    Returns
+    -------
+    float
+        Within [-1, 1]; NaN for NaN.
 
     Raises
     ------
@@ -45,13 +58,37 @@ def residual(z: float, y: int) -> float:
     (-0.5, -4.248354255291589e-18)
     """
     if y == 0:
-        return 1.0 / (1.0 + exp(-z)) if z > -LARGEST_EXPONENT else SMALLEST_SIGMOID
+        return SMALLEST_SIGMOID if z <= -LARGEST_EXPONENT else 1.0 / (1.0 + exp(-z))
     if y == 1:
-        return -1.0 / (1.0 + exp(z)) if z < LARGEST_EXPONENT else -SMALLEST_SIGMOID
+        return -SMALLEST_SIGMOID if z >= LARGEST_EXPONENT else -1.0 / (1.0 + exp(z))
     raise bad_label(y)
 
 
-def sigmoids(z: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the sigmoid of each number of an array."""
-    result: NDArray[np.float64] = 1.0 / (1.0 + np.exp(-np.maximum(z, -LARGEST_EXPONENT)))
+def sigmoids(z: Floats) -> Floats:
+    """Return the sigmoid of each number of an array.
+
+    Returns
+    -------
+    ndarray of float, as `z`
+        Within [0, 1]; NaN for NaN.
+    """
+    result: Floats = 1.0 / (1.0 + np.exp(-np.maximum(z, -LARGEST_EXPONENT)))
+    return result
+
+
+def clipped_logit(p: Floats, clip: float) -> Floats:
+    """Return ``ln(p / (1 - p))`` of probabilities clipped to ``[clip, 1 - clip]``.
+
+    Returns
+    -------
+    ndarray of float, as `p`
+        Finite for a `clip` above 0 and below 1/2.
+
+    Examples
+    --------
+    >>> clipped_logit(np.array([0.0, 0.5, 1.0]), 0.01).round(4).tolist()
+    [-4.5951, 0.0, 4.5951]
+    """
+    clipped = np.minimum(np.maximum(p, clip), 1.0 - clip)
+    result: Floats = np.log(clipped / (1.0 - clipped))
     return result

@@ -2,8 +2,7 @@
 """Maps fitted to a whole set of samples at once."""
 
 from calib_node.core.calibrators.fits.isotonic import IsotonicMap, fit_isotonic
-from calib_node.core.calibrators.fits.logistic import PlattMap
-from calib_node.core.calibrators.fits.platt import fit_platt
+from calib_node.core.calibrators.fits.platt import PlattMap, fit_platt
 from calib_node.core.calibrators.fits.temperature import (
     TemperatureMap,
     fit_binary_temperature,

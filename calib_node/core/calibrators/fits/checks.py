@@ -6,12 +6,49 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calib_node.core.calibrators.parameters import check_parameters
+from calib_node.core.ranges import Interval, check_number
+
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
+FLOORS = Interval(0.0, 1.0, low_open=True, high_open=True)
+
+
+def check_clip(clip: float) -> float:
+    """Return the clip of a logit as a float, or raise a ValueError that states its range."""
+    checked: float = check_parameters({'clip': clip})['clip']
+    return checked
+
+
+def check_floor(floor: float) -> float:
+    """Return the floor of a probability as a float, or raise a ValueError that states its range."""
+    return check_number('floor', floor, FLOORS)
+
+
+def check_probabilities(p: ArrayLike) -> Floats:
+    """Return probabilities as an array of their shape.
+
+    Raises
+    ------
+    ValueError
+        If one of them is outside [0, 1].
+    """
+    probabilities = np.asarray(p, dtype=np.float64)
+    if not np.all((probabilities >= 0.0) & (probabilities <= 1.0)):
+        raise ValueError('every probability must be within [0, 1]')
+    return probabilities
+
 
 def check_outcomes(p: ArrayLike, y: ArrayLike) -> tuple[Floats, Integers]:
-    """Return probabilities and binary labels as arrays of shape (n,), n > 0.
+    """Return probabilities and binary labels as arrays.
+
+    Returns
+    -------
+    probabilities : ndarray of float, shape (n,)
+        At least one, within [0, 1].
+    labels : ndarray of int, shape (n,)
+        0 or 1.
 
     Raises
     ------
@@ -26,15 +63,21 @@ def check_outcomes(p: ArrayLike, y: ArrayLike) -> tuple[Floats, Integers]:
         )
     if not probabilities.size:
         raise ValueError('there are no samples to fit to')
-    if not np.all((probabilities >= 0.0) & (probabilities <= 1.0)):
-        raise ValueError('every probability must be within [0, 1]')
+    check_probabilities(probabilities)
     if not np.all((labels == 0.0) | (labels == 1.0)):
         raise ValueError('every label must be 0 or 1')
     return probabilities, labels.astype(np.int64)
 
 
 def check_classes(values: ArrayLike, y: ArrayLike, what: str) -> tuple[Floats, Integers]:
-    """Return finite numbers of shape (n, K) and class indices of shape (n,), n > 0 and K > 1.
+    """Return numbers of K classes and class indices as arrays.
+
+    Returns
+    -------
+    array : ndarray of float, shape (n, K)
+        Finite numbers, n > 0 and K > 1.
+    labels : ndarray of int, shape (n,)
+        From 0 to K - 1.
 
     Raises
     ------

@@ -9,7 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calib_node.core.calibrators.fits.checks import Floats, Integers, check_outcomes
+from calib_node.core.calibrators.fits.checks import (
+    Floats,
+    Integers,
+    check_outcomes,
+    check_probabilities,
+)
 from calib_node.core.refusal import bad_probability
 
 
@@ -31,6 +36,11 @@ class IsotonicMap:
 
     def predict(self, p: float) -> float:
         """Return the calibrated probability of one `p`.
+
+        Returns
+        -------
+        float
+            Within [0, 1].
 
         Raises
         ------
@@ -54,14 +64,17 @@ class IsotonicMap:
     def transform(self, p: ArrayLike) -> Floats:
         """Return the calibrated probabilities of an array, of any shape.
 
+        Returns
+        -------
+        ndarray of float, shape of `p`
+            Within [0, 1].
+
         Raises
         ------
         ValueError
             If any `p` is outside [0, 1].
         """
-        probabilities = np.asarray(p, dtype=np.float64)
-        if not np.all((probabilities >= 0.0) & (probabilities <= 1.0)):
-            raise ValueError('every probability must be within [0, 1]')
+        probabilities = check_probabilities(p)
         knots, values = np.array(self.knots), np.array(self.values)
         if len(knots) < len(values):
             result: Floats = values[np.searchsorted(knots, probabilities, side='right')]
@@ -94,6 +107,11 @@ def fit_isotonic(
     interpolate : bool
         Straight lines between the mean p of the blocks, level beyond the first and the last,
         in place of a staircase with its steps half way between the blocks.
+
+    Returns
+    -------
+    IsotonicMap
+        Its values do not decrease.
 
     Raises
     ------

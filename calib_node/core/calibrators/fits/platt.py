@@ -3,22 +3,107 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from math import copysign, log
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calib_node.core.calibrators.fits.checks import Floats, check_outcomes
-from calib_node.core.calibrators.fits.logistic import (
-    PlattMap,
-    clipped_logit,
-    log_loss,
-    smoothed_targets,
+from calib_node.core.calibrators.fits.checks import (
+    Floats,
+    Integers,
+    check_clip,
+    check_outcomes,
+    check_probabilities,
 )
+from calib_node.core.numerics.logistic import fit_intercept, fit_line
+from calib_node.core.numerics.sigmoid import clipped_logit, sigmoid, sigmoids
+from calib_node.core.refusal import bad_probability
 
 SLOPE_LIMIT = 100.0
 """Largest absolute slope of a fitted map. Probabilities that differ by rounding alone, and labels
 that happen to follow the rounding, would else give a step in place of a map."""
 
-Line = tuple[float, float]
+
+@dataclass(frozen=True)
+class PlattMap:
+    """The map ``sigmoid(a logit(p) + b)``, p clipped to ``[clip, 1 - clip]``.
+
+    Attributes
+    ----------
+    a, b : float
+        Slope and intercept on the logit. A temperature T is ``a = 1 / T``, ``b = 0``.
+    clip : float
+        Where p is clipped before the logit, from 1e-9 to below 0.5.
+
+    Raises
+    ------
+    ValueError
+        If `clip` is out of range.
+
+    Examples
+    --------
+    >>> round(PlattMap(2.0, 0.0).predict(0.8), 6)
+    0.941176
+    """
+
+    a: float
+    b: float
+    clip: float = 0.01
+
+    def __post_init__(self) -> None:
+        check_clip(self.clip)
+
+    def predict(self, p: float) -> float:
+        """Return the calibrated probability of one `p`.
+
+        Returns
+        -------
+        float
+            Within [0, 1].
+
+        Raises
+        ------
+        ValueError
+            If `p` is outside [0, 1].
+        """
+        if not 0.0 <= p <= 1.0:
+            raise bad_probability(p)
+        p = min(max(p, self.clip), 1.0 - self.clip)
+        return sigmoid(self.a * log(p / (1.0 - p)) + self.b)
+
+    def transform(self, p: ArrayLike) -> Floats:
+        """Return the calibrated probabilities of an array, of any shape.
+
+        Returns
+        -------
+        ndarray of float, shape of `p`
+            Within [0, 1].
+
+        Raises
+        ------
+        ValueError
+            If any `p` is outside [0, 1].
+        """
+        return sigmoids(self.a * clipped_logit(check_probabilities(p), self.clip) + self.b)
+
+
+def smoothed_targets(y: Integers) -> Floats:
+    """Return ``(N+ + 1) / (N+ + 2)`` for a label of 1 and ``1 / (N- + 2)`` for a label of 0.
+
+    With them no finite set of samples makes a map certain. From Platt, *Probabilistic outputs
+    for support vector machines*, 1999.
+
+    Returns
+    -------
+    ndarray of float, shape (n,)
+        Probabilities within (0, 1).
+    """
+    positives = int(y.sum())
+    negatives = y.size - positives
+    high, low = (positives + 1.0) / (positives + 2.0), 1.0 / (negatives + 2.0)
+    result: Floats = np.where(y == 1, high, low)
+    return result
 
 
 def fit_platt(p: ArrayLike, y: ArrayLike, clip: float = 0.01) -> PlattMap:
@@ -31,7 +116,7 @@ def fit_platt(p: ArrayLike, y: ArrayLike, clip: float = 0.01) -> PlattMap:
     y : array_like of int, shape (n,)
         Labels, 0 or 1.
     clip : float
-        `p` is clipped to ``[clip, 1 - clip]`` before the logit.
+        `p` is clipped to ``[clip, 1 - clip]`` before the logit; from 1e-9 to below 0.5.
 
     Returns
     -------
@@ -41,13 +126,11 @@ def fit_platt(p: ArrayLike, y: ArrayLike, clip: float = 0.01) -> PlattMap:
     Raises
     ------
     ValueError
-        If `p` and `y` are empty, of unequal length, or out of range.
+        If `p` and `y` are empty, of unequal length, or out of range, or `clip` is.
 
     References
     ----------
-    Platt, *Probabilistic outputs for support vector machines*, 1999 (the targets). Lin, Lin and
-    Weng, *A note on Platt's probabilistic outputs for support vector machines*, Machine Learning
-    68, 2007, Algorithm 1 (Newton's method with a line search).
+    Platt, *Probabilistic outputs for support vector machines*, 1999 (the targets).
 
     Examples
     --------
@@ -56,54 +139,11 @@ def fit_platt(p: ArrayLike, y: ArrayLike, clip: float = 0.01) -> PlattMap:
     [0.4, 0.5, 0.6]
     """
     probabilities, labels = check_outcomes(p, y)
-    logits = clipped_logit(probabilities, clip)
-    targets = smoothed_targets(labels)
-    mean = float(logits.sum()) / logits.size
-    # The sums of a constant round too; it must not come out as a line of tiny deviations.
-    centred = logits - mean if float(np.ptp(logits)) > 0.0 else np.zeros_like(logits)
-    positives = int(labels.sum())
-    start = (0.0, float(np.log((positives + 1.0) / (labels.size - positives + 1.0))))
-    a, b = _minimise(centred, targets, start, slope_fixed=False)
-    if abs(a) > SLOPE_LIMIT:
+    clip = check_clip(clip)
+    logits, targets = clipped_logit(probabilities, clip), smoothed_targets(labels)
+    slope, intercept, _ = fit_line(logits, targets)
+    if abs(slope) > SLOPE_LIMIT:
         # The loss is convex, so the best line within the limit has its slope on the limit.
-        a, b = _minimise(centred, targets, (np.copysign(SLOPE_LIMIT, a), b), slope_fixed=True)
-    return PlattMap(a, b - a * mean, clip)
-
-
-def _minimise(x: Floats, targets: Floats, line: Line, slope_fixed: bool) -> Line:
-    """Return the slope and intercept of smallest log-loss by Newton's method."""
-    squares = x * x
-    # Well above what rounding makes of the loss, well below what matters.
-    nothing = 1e-12 * x.size
-    a, b = line
-    loss, gradient, curvature = log_loss(a * x + b, targets)
-    for _ in range(100):
-        ga, gb = float((gradient * x).sum()), float(gradient.sum())
-        # The ridge gives a step where all x are equal or all forecasts are certain.
-        haa = float((curvature * squares).sum()) + 1e-12
-        hab, hbb = float((curvature * x).sum()), float(curvature.sum()) + 1e-12
-        if slope_fixed:
-            step_a, step_b = 0.0, -gb / hbb
-        else:
-            determinant = haa * hbb - hab * hab
-            if not determinant > 0.0:
-                break
-            step_a = (hab * gb - hbb * ga) / determinant
-            step_b = (hab * ga - haa * gb) / determinant
-        descent = ga * step_a + gb * step_b
-        if not descent < 0.0:
-            break
-        scale = 1.0
-        while scale > 1e-10:
-            new = log_loss((a + scale * step_a) * x + (b + scale * step_b), targets)
-            if new[0] <= loss + 1e-4 * scale * descent + nothing:
-                break
-            scale *= 0.5
-        else:
-            break
-        a, b = a + scale * step_a, b + scale * step_b
-        loss, gradient, curvature = new
-        # A whole step squares the error, so this one has brought it below rounding.
-        if scale == 1.0 and -descent < nothing:
-            break
-    return float(a), float(b)
+        slope = copysign(SLOPE_LIMIT, slope)
+        intercept = fit_intercept(slope * logits, targets)
+    return PlattMap(slope, intercept, clip)

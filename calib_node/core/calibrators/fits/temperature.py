@@ -10,14 +10,18 @@ from math import exp, sqrt
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calib_node.core.calibrators.fits.checks import Floats, check_classes, check_outcomes
-from calib_node.core.calibrators.fits.logistic import (
-    PlattMap,
-    clipped_logit,
-    log_loss,
-    smoothed_targets,
+from calib_node.core.calibrators.fits.checks import (
+    Floats,
+    check_classes,
+    check_clip,
+    check_floor,
+    check_outcomes,
+    check_probabilities,
 )
-from calib_node.core.numerics.sigmoid import sigmoids
+from calib_node.core.calibrators.fits.platt import PlattMap, smoothed_targets
+from calib_node.core.numerics.logistic import log_loss
+from calib_node.core.numerics.sigmoid import clipped_logit, sigmoids
+from calib_node.core.ranges import POSITIVE, check_number
 
 SMALLEST_PROBABILITY = 1e-38
 """What a softmax in single precision puts below it comes out as 0."""
@@ -38,7 +42,12 @@ class TemperatureMap:
     temperature : float
         Above 1 the probabilities become less sure, below 1 more.
     floor : float
-        Probabilities below it are taken as it before the logarithm.
+        Probabilities below it are taken as it before the logarithm; above 0 and below 1.
+
+    Raises
+    ------
+    ValueError
+        If `temperature` is not above 0, or `floor` is out of range.
 
     Examples
     --------
@@ -49,21 +58,43 @@ class TemperatureMap:
     temperature: float
     floor: float = SMALLEST_PROBABILITY
 
+    def __post_init__(self) -> None:
+        check_number('temperature', self.temperature, POSITIVE)
+        check_floor(self.floor)
+
     def transform(self, probabilities: ArrayLike) -> Floats:
-        """Return calibrated probabilities of one or many samples, shape (..., K).
+        """Return calibrated probabilities of one or many samples.
+
+        Parameters
+        ----------
+        probabilities : array_like of float, shape (..., K)
+            One probability per class.
+
+        Returns
+        -------
+        ndarray of float, shape (..., K)
+            Probabilities that sum to 1.
 
         Raises
         ------
         ValueError
             If any probability is outside [0, 1].
         """
-        p = np.asarray(probabilities, dtype=np.float64)
-        if not np.all((p >= 0.0) & (p <= 1.0)):
-            raise ValueError('every probability must be within [0, 1]')
+        p = check_probabilities(probabilities)
         return self.transform_logits(np.log(np.maximum(p, self.floor)))
 
     def transform_logits(self, logits: ArrayLike) -> Floats:
-        """Return calibrated probabilities of the logits of one or many samples, shape (..., K).
+        """Return calibrated probabilities of the logits of one or many samples.
+
+        Parameters
+        ----------
+        logits : array_like of float, shape (..., K)
+            One logit per class.
+
+        Returns
+        -------
+        ndarray of float, shape (..., K)
+            Probabilities that sum to 1.
 
         Raises
         ------
@@ -77,7 +108,13 @@ class TemperatureMap:
 
 
 def softmax(beta: float, z: Floats) -> Floats:
-    """Return ``softmax(beta z)`` over the last axis."""
+    """Return ``softmax(beta z)`` over the last axis.
+
+    Returns
+    -------
+    ndarray of float, shape of `z`
+        Probabilities that sum to 1 over the last axis.
+    """
     powers = np.exp(beta * (z - z.max(axis=-1, keepdims=True)))
     result: Floats = powers / powers.sum(axis=-1, keepdims=True)
     return result
@@ -86,22 +123,27 @@ def softmax(beta: float, z: Floats) -> Floats:
 def fit_temperature(
     p: ArrayLike, y: ArrayLike, floor: float = SMALLEST_PROBABILITY
 ) -> TemperatureMap:
-    """Fit the temperature of smallest log-loss to probabilities a class.
+    """Fit the temperature of smallest log-loss to probabilities of K classes.
 
     Parameters
     ----------
     p : array_like of float, shape (n, K)
-        Probabilities, a row a sample; the rows need not sum to 1 exactly.
+        One row per sample; the rows need not sum to 1 exactly.
     y : array_like of int, shape (n,)
         Class indices.
     floor : float
         Probabilities below it are taken as it before the logarithm, so that a label whose class
-        had none does not decide alone.
+        had none does not decide alone; above 0 and below 1.
+
+    Returns
+    -------
+    TemperatureMap
+        Of a temperature from `LOWEST_TEMPERATURE` to `HIGHEST_TEMPERATURE`.
 
     Raises
     ------
     ValueError
-        If a shape, a probability or a label is wrong.
+        If a shape, a probability, a label or `floor` is wrong.
 
     References
     ----------
@@ -117,21 +159,26 @@ def fit_temperature(
     [0.75, 0.25]
     """
     probabilities, labels = check_classes(p, y, 'probabilities')
-    if not np.all((probabilities >= 0.0) & (probabilities <= 1.0)):
-        raise ValueError('every probability must be within [0, 1]')
+    check_probabilities(probabilities)
+    floor = check_floor(floor)
     fitted = fit_temperature_logits(np.log(np.maximum(probabilities, floor)), labels)
     return TemperatureMap(fitted.temperature, floor)
 
 
 def fit_temperature_logits(logits: ArrayLike, y: ArrayLike) -> TemperatureMap:
-    """Fit the temperature of smallest log-loss to logits a class.
+    """Fit the temperature of smallest log-loss to logits of K classes.
 
     Parameters
     ----------
     logits : array_like of float, shape (n, K)
-        Logits, a row a sample.
+        One row per sample.
     y : array_like of int, shape (n,)
         Class indices.
+
+    Returns
+    -------
+    TemperatureMap
+        As of `fit_temperature`.
 
     Raises
     ------
@@ -173,7 +220,7 @@ def fit_binary_temperature(
     y : array_like of int, shape (n,)
         Labels, 0 or 1.
     clip : float
-        `p` is clipped to ``[clip, 1 - clip]`` before the logit.
+        `p` is clipped to ``[clip, 1 - clip]`` before the logit; from 1e-9 to below 0.5.
     smooth : bool
         Whether the targets are those of Platt scaling in place of the labels, so that a model
         which was always right is not taken as certain.
@@ -186,7 +233,7 @@ def fit_binary_temperature(
     Raises
     ------
     ValueError
-        If `p` and `y` are empty, of unequal length, or out of range.
+        If `p` and `y` are empty, of unequal length, or out of range, or `clip` is.
 
     Examples
     --------
@@ -194,12 +241,13 @@ def fit_binary_temperature(
     0.5
     """
     probabilities, labels = check_outcomes(p, y)
+    clip = check_clip(clip)
     logits = clipped_logit(probabilities, clip)
     targets = smoothed_targets(labels) if smooth else labels.astype(np.float64)
     squares = logits * logits
 
     def loss(beta: float) -> float:
-        return log_loss(beta * logits, targets)[0]
+        return log_loss(beta * logits, targets).total
 
     def derivatives(beta: float) -> Derivatives:
         q = sigmoids(beta * logits)

@@ -14,7 +14,7 @@ from calib_node.core.calibrators.calibeating import (
     TrackingOnlineBetaScaling,
     TrackingOnlinePlattScaling,
 )
-from calib_node.core.calibrators.mixture.newton_logistic import NewtonLogistic
+from calib_node.core.calibrators.mixture.stacks import Stacks
 from calib_node.core.calibrators.mixture.window_fits import WindowFits
 from calib_node.core.calibrators.platt import OnlinePlattScaling
 from calib_node.core.numerics.newton import Newton2, newton_step
@@ -83,8 +83,8 @@ class Experts:
         self._window = WindowFits()
         stacked = STACKED.stop - STACKED.start
         start = [1.0 / stacked] * stacked + [0.0] * (1 + len(HORIZONS))
-        self._stack = NewtonLogistic(start, (1.0, 0.25), rho=10.0)
-        self._parts: dict[str, Calibrator | NewtonLogistic] = {
+        self._stack = Stacks(start, (1.0, 0.25), rho=10.0)
+        self._parts: dict[str, Calibrator | Stacks] = {
             'tops': self._tops,
             'tobs': self._tobs,
             'drifting': self._drifting,

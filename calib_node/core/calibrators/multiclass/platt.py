@@ -9,12 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calib_node.core.calibrators.fits.logistic import clipped_logit
 from calib_node.core.calibrators.multiclass.base import Floats, MulticlassCalibrator, normalised
 from calib_node.core.calibrators.newton_learner import NewtonLearner
 from calib_node.core.calibrators.parameters import check_parameters
 from calib_node.core.numerics.newton import UpdateNotFinite, project
-from calib_node.core.numerics.sigmoid import sigmoids
+from calib_node.core.numerics.sigmoid import clipped_logit, sigmoids
 from calib_node.core.state import fields
 from calib_node.core.state.fields import StateError
 

@@ -3,16 +3,13 @@
 
 from __future__ import annotations
 
-from math import hypot, sqrt
-from typing import Any
+from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calib_node.core.numerics.newton import UpdateNotFinite
 from calib_node.core.numerics.sigmoid import residual, sigmoid
-from calib_node.core.state import fields
-from calib_node.core.state.fields import StateError
 
 Floats = NDArray[np.float64]
 
@@ -57,6 +54,16 @@ class NewtonLogistic:
         root = np.eye(size) / sqrt(self._rho)
         self._matrix: Floats = np.vstack([root, np.tile(self._start, (len(self._gammas), 1))])
 
+    @property
+    def parameters(self) -> Floats:
+        """The parameters of each regression, shape (len(gammas), d)."""
+        return self._matrix[len(self._start) :]
+
+    @property
+    def root(self) -> Floats:
+        """The square root of ``P``, transposed, shape (d, d)."""
+        return self._matrix[: len(self._start)]
+
     def forecast(self, u: Floats) -> list[float]:
         """Return the probability that each regression gives for features of shape (d,)."""
         return [sigmoid(z) for z in self._matrix.dot(u)[len(u) :].tolist()]
@@ -88,22 +95,3 @@ class NewtonLogistic:
             norms = np.sqrt(np.sum(parameters * parameters, axis=1, keepdims=True))
             parameters *= np.minimum(1.0, RADIUS / norms)
         self._matrix = matrix
-
-    def state(self) -> dict[str, Any]:
-        """Return the parameters of each regression and the square root of P, transposed."""
-        size = len(self._start)
-        return {
-            'parameters': self._matrix[size:].tolist(),
-            'root': self._matrix[:size].tolist(),
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take over a state that `state` gave."""
-        size = len(self._start)
-        parameters = np.array(fields.rows(state, 'parameters', (len(self._gammas), size)))
-        root = np.array(fields.rows(state, 'root', (size, size)))
-        if max(hypot(*row) for row in parameters.tolist()) > RADIUS * (1.0 + 1e-9):
-            raise StateError(f'parameters must be within the norm {RADIUS:g}')
-        if not float(np.abs(root).max()) <= 1.0 / sqrt(self._rho) * (1.0 + 1e-9):
-            raise StateError('root must not be larger than the one it started from')
-        self._matrix = np.vstack([root, parameters])
