@@ -14,6 +14,9 @@ from calib_node.core.refusal import brief
 NON_NEGATIVE = Interval(0.0)
 ANY = Interval()
 
+COUNTABLE = 2**53
+"""From here on a float leaves whole numbers out."""
+
 
 class StateError(ValueError):
     """A saved state that cannot be used; its text says why in one sentence."""
@@ -32,6 +35,8 @@ def whole(state: dict[str, Any], key: str) -> int:
     value = state.get(key)
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise StateError(f'{key} must be a whole number from 0, not {brief(value)}')
+    if value >= COUNTABLE:
+        raise StateError(f'{key} must be a whole number below 2**53, not {brief(value)}')
     return value
 
 

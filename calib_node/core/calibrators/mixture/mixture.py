@@ -22,9 +22,6 @@ from calib_node.core.state.fields import StateError
 LARGEST = 1e6
 """Far above what the numbers of a ticket sum up to: probabilities, and logits of clipped ones."""
 
-COUNTABLE = 2**53
-"""Whole numbers below it are floats too."""
-
 
 class Ticket(NamedTuple):
     """What a forecast was made of."""
@@ -157,8 +154,6 @@ class Mixture(Calibrator):
         if not isinstance(delays, list) or len(delays) != min(updates, WINDOW):
             raise StateError(f'delays must be a list of {min(updates, WINDOW)} whole numbers')
         delays = [fields.whole({'delays': delay}, 'delays') for delay in delays]
-        if max(updates, *delays, 0) >= COUNTABLE:
-            raise StateError(f'updates and delays must be below {COUNTABLE}')
         mixed, experts = deepcopy(self._mixed), deepcopy(self._experts)
         mixed.restore(fields.table(state, 'weights'))
         experts.restore(fields.table(state, 'experts'), updates)

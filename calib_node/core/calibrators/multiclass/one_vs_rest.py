@@ -46,6 +46,12 @@ class OneVsRest(MulticlassCalibrator):
         self._calibrators = list(calibrators)
         self.name = self._calibrators[0].name  # type: ignore[misc]
 
+    def predict(self, p: ArrayLike) -> Floats:
+        """Return the calibrated probabilities of `p`, shape (K,), and keep nothing."""
+        array = self._checked(p)
+        q = np.array([binary.predict(x) for binary, x in zip(self._calibrators, array.tolist())])
+        return normalised(q, array)
+
     def issue(self, p: ArrayLike) -> tuple[Floats, list[Any]]:
         """Return the calibrated probabilities of `p` and the tickets of the classes."""
         array = self._checked(p)
