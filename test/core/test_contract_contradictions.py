@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import pytest
 from contract import Case, assert_sentence, changed, refusal
@@ -187,6 +188,11 @@ OF_CLASSES = {
 AS_SAVED = {'warmup': 500, 'window': 20, 'refit_every': 30}
 
 
+@cache
+def saved(case):
+    return case.learned(case.samples(130), **case.own(AS_SAVED)).state()
+
+
 def rows():
     for classes, table in ((1, CONTRADICTIONS), (3, OF_CLASSES)):
         for methods, contradictions in table.items():
@@ -199,9 +205,8 @@ def rows():
 
 @pytest.mark.parametrize(('case', 'changes', 'sentence'), rows())
 def test_a_state_that_contradicts_itself_is_refused_and_nothing_changes(case, changes, sentence):
-    parameters = case.own(AS_SAVED)
-    state = case.learned(case.samples(130), **parameters).state()
-    calibrator = case.learned(case.samples(35), **parameters)
+    state = saved(case)
+    calibrator = case.learned(case.samples(35), **case.own(AS_SAVED))
     before = calibrator.state()
     for dotted, value in changes.items():
         keys = [int(key) if key.isdigit() else key for key in dotted.split('.')]

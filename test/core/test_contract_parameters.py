@@ -135,6 +135,15 @@ def test_a_parameter_changed_at_the_start_acts_as_if_given(case):
         assert changed.state() == given.state(), name
 
 
+@pytest.mark.parametrize(
+    'case', [case for case in CASES if case.classes == 1 and 'clip' in case.names], ids=str
+)
+def test_p_beyond_the_clip_maps_as_the_clip(case):
+    calibrator = case.learned(case.samples(65), clip=0.05)
+    assert calibrator.predict(0.0) == calibrator.predict(0.05)
+    assert calibrator.predict(1.0) == calibrator.predict(0.95)
+
+
 @every_case
 def test_a_change_to_what_it_is_changes_nothing(case):
     calibrator = case.learned(case.samples(65))

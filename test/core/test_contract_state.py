@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -172,13 +173,11 @@ def is_sound(kind, path, value) -> bool:
 DAMAGED = [
     case for case in CASES if case.classes == 1 or case.method in ('ops', 'temperature', 'beta')
 ]
-SAVED = {}
 
 
+@cache
 def saved(case):
-    if case not in SAVED:
-        SAVED[case] = case.learned(case.samples(130)).state()
-    return SAVED[case]
+    return case.learned(case.samples(130)).state()
 
 
 def assert_damage_is_found(case, kind, change) -> None:

@@ -130,16 +130,6 @@ def test_cifar10(name, temperature, nll, shared_data):
     assert np.mean(losses) < np.mean(-np.log(p[np.arange(len(p)), labels]))
 
 
-def test_ticket_holds_what_was_issued():
-    late, prompt = (create_multiclass('temperature', classes=3, clip=0.1) for _ in range(2))
-    row = [0.98, 0.01, 0.01]
-    ticket = late.issue(row)[1]
-    late.configure(clip=0.001)
-    late.update(row, 1, ticket)
-    prompt.update(row, 1)
-    assert late.beta == prompt.beta
-
-
 def test_clip_must_leave_the_likeliest_class_alone():
     sentence = 'clip of 10 classes must be < 1 / 10'
     with pytest.raises(ValueError, match=sentence):
