@@ -6,13 +6,11 @@ The reference has the features (ln p, ln(1 - p), 1), and so -b where this has b.
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
+from references import reference
 
 from calib_node.core.calibrators import create
-from calib_node.core.metrics import accuracy, brier, log_loss
 
 P = [0.8, 0.95, 0.3, 0.62, 0.999, 0.001, 0.5, 0.71, 0.2, 0.88]
 Y = [0, 1, 0, 1, 0, 0, 1, 1, 1, 0]
@@ -39,16 +37,6 @@ EMBEDDED = {
 
 TRAJECTORIES = {'OBS(1,-1,0)': {}, 'OBS(0,0,0)': {}, 'OBS_radius1.2': {'radius': 1.2}}
 
-STREAMS = {
-    'phishing': 'Phishing',
-    'elec2': 'Elec2',
-    'bananas': 'Bananas',
-    'sea_drift': 'SEA drift',
-    'agrawal_drift': 'Agrawal drift',
-    'hyperplane': 'Hyperplane',
-    'sine_drift': 'SINE drift',
-}
-
 
 def run(calibrator, p, y):
     """Return a row (forecast, a, b, c) a sample."""
@@ -69,26 +57,10 @@ def test_ten_samples(name):
 
 
 @pytest.mark.parametrize('name', TRAJECTORIES)
-def test_every_row_of_the_trajectories(name, shared_data):
-    reference = json.loads(shared_data('trajectories.json').read_text())
+def test_every_row_of_the_trajectories(name):
+    rows_of = reference('trajectories')
     calibrator = create('beta', **TRAJECTORIES[name])
     if name == 'OBS(0,0,0)':
         calibrator.restore({**calibrator.state(), 'a': 0.0, 'b': 0.0, 'c': 0.0})
-    rows = run(calibrator, reference['p'], reference['y']) * [1, 1, -1, 1]
-    np.testing.assert_allclose(rows, reference[name], rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize('stream', STREAMS)
-def test_stream(stream, shared_data):
-    table = np.loadtxt(shared_data(f'stream_{stream}.csv'), delimiter=',', skiprows=1)
-    p, y, expected = table[:, 0], table[:, 1].astype(int), table[:, 4]
-    rows = run(create('beta'), p.tolist(), y.tolist())
-    np.testing.assert_allclose(rows[:, 0], expected, rtol=0, atol=1e-9)
-    checkpoints = json.loads(shared_data('trajectories.json').read_text())['checkpoints']
-    for number, checkpoint in checkpoints.get(stream, {}).items():
-        row = rows[int(number) - 1, 1:] * [1, -1, 1]
-        np.testing.assert_allclose(row, checkpoint['OBS'], rtol=0, atol=1e-9)
-    reference = json.loads(shared_data('seven_streams_ref.json').read_text())[STREAMS[stream]]
-    q = rows[:, 0]
-    scores = accuracy(q, y), log_loss(q, y), brier(q, y)
-    np.testing.assert_allclose(scores, reference['obs'], rtol=0, atol=1e-9)
+    rows = run(calibrator, rows_of['p'], rows_of['y']) * [1, 1, -1, 1]
+    np.testing.assert_allclose(rows, rows_of[name], rtol=0, atol=1e-12)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import random
 from collections.abc import Callable
@@ -13,6 +12,7 @@ import pytest
 from calibeating_oracle import GameOracle
 from hypothesis import given
 from hypothesis import strategies as st
+from references import reference
 
 from calib_node.core.calibrators.f99 import F99
 
@@ -51,9 +51,9 @@ def test_fifteen_outcomes():
     assert_choices(OUTCOMES, CHOICES)
 
 
-def test_reference_trajectory(shared_data):
-    reference = json.loads(shared_data('trajectories.json').read_text())['F99_m10_pivot7_take_i']
-    assert_choices(reference['y'], reference['ij_prob'])
+def test_reference_trajectory():
+    game = reference('trajectories')['F99_m10_pivot7_take_i']
+    assert_choices(game['y'], game['ij_prob'])
 
 
 games = st.integers(2, 12).flatmap(

@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
+import references
 
 from calib_node.core import metrics
 from calib_node.core.metrics import (
@@ -28,8 +27,8 @@ def same(value):
 
 
 @pytest.fixture
-def reference(shared_data):
-    return json.loads(shared_data('ece_reference.json').read_text())
+def reference():
+    return references.reference('calibration_errors')
 
 
 @pytest.fixture
@@ -170,16 +169,3 @@ def test_other_libraries_with_several_classes(reference, classes):
     rms = rms_calibration_error(*metrics.top_label(*classes), 10)
     # torchmetrics counts in single precision here.
     assert rms == pytest.approx(peers['torchmetrics_l2'], abs=1e-6)
-
-
-@pytest.mark.parametrize('name', ['netcal_lenet-5-cifar-10', 'netcal_wideresnet-16-4-cifar-10'])
-def test_networks_on_images(shared_data, name):
-    expected = json.loads(shared_data('temperature_reference.json').read_text())[name]
-    with np.load(shared_data(f'{name}.npz'), allow_pickle=False) as file:
-        p, y = file['predictions'], file['ground_truth']
-    p, y = p[len(p) // 2 :], y[len(y) // 2 :]
-    # The probabilities are in single precision.
-    assert metrics.top_label_ece(p, y) == pytest.approx(expected['ece15_before'], abs=1e-7)
-    loss = metrics.multiclass_log_loss(p, y, clip=1e-15)
-    assert loss == pytest.approx(expected['nll_before'], abs=1e-7)
-    assert metrics.top_label(p, y)[1].mean() == same(expected['acc'])

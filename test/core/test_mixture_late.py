@@ -9,11 +9,13 @@ from math import log, sqrt
 
 import numpy as np
 import pytest
+from references import read_stream
 
 from calib_node.core.calibrators import Mixture, create
 from calib_node.core.calibrators.mixture.delays import Delays
 from calib_node.core.calibrators.mixture.weights import FIXED_SHARE, Weights
 from calib_node.core.calibrators.sgd import logistic, sgd_step
+from calib_node.core.evaluate import forecasts
 from calib_node.core.metrics import log_loss
 
 
@@ -22,21 +24,9 @@ def noise(count, seed=0):
     return [(generator.random(), generator.randint(0, 1)) for _ in range(count)]
 
 
-def run(calibrator, samples, delay):
-    """Return the forecasts, each label learned `delay` predictions late."""
-    pending, output = deque(), []
-    for p, y in samples:
-        q, ticket = calibrator.issue(p)
-        output.append(q)
-        pending.append((p, y, ticket))
-        if len(pending) > delay:
-            calibrator.update(*pending.popleft())
-    return output
-
-
+@pytest.fixture
 def elec2(shared_data):
-    table = np.loadtxt(shared_data('stream_elec2.csv'), delimiter=',', skiprows=1)
-    return list(zip(table[:, 0].tolist(), table[:, 1].astype(int).tolist()))
+    return read_stream('elec2', shared_data).samples
 
 
 def weighed(before, forecasts, members, y, delay, t):
@@ -116,9 +106,9 @@ def with_experts(mixture, samples, delay):
     )
 
 
-def test_scored_on_recomputed_forecasts_it_would_pick_the_wrong_expert(shared_data):
+def test_scored_on_recomputed_forecasts_it_would_pick_the_wrong_expert(elec2):
     """An expert that forgets fast looks, asked again with the label, as good as with no delay."""
-    samples = elec2(shared_data)
+    samples = elec2
     loss, losses, weights = with_experts(Mixture(), samples, 50)
     other_loss, other_losses, other_weights = with_experts(Recomputing(), samples, 50)
     assert losses == other_losses
@@ -134,8 +124,8 @@ def test_scored_on_recomputed_forecasts_it_would_pick_the_wrong_expert(shared_da
     assert loss < losses[best]
 
 
-def test_late_labels_turn_the_order_of_methods_on_elec2(shared_data):
-    samples = elec2(shared_data)
+def test_late_labels_turn_the_order_of_methods_on_elec2(elec2):
+    samples = elec2
     labels = [y for _, y in samples]
 
     def step_size_1(delay):
@@ -150,35 +140,35 @@ def test_late_labels_turn_the_order_of_methods_on_elec2(shared_data):
         return output
 
     def ops(delay, **parameters):
-        return run(create('ops', **parameters), samples, delay)
+        return forecasts(create('ops', **parameters), samples, delay)
 
-    def losses(forecasts):
-        return [round(log_loss(forecasts(delay), labels), 4) for delay in (0, 50)]
+    def losses(made):
+        return [round(log_loss(made(delay), labels), 4) for delay in (0, 50)]
 
     assert losses(step_size_1) == [0.4337, 1.0408]
     assert losses(lambda delay: ops(delay, forgetting=0.95, rho=10.0)) == [0.3401, 0.7531]
     assert losses(ops) == [0.4362, 0.4820]
 
 
-def test_weights_on_recomputed_forecasts_pick_what_forgets_fastest(shared_data):
+def test_weights_on_recomputed_forecasts_pick_what_forgets_fastest(elec2):
     """The same with three maps alone, the fastest of which is the worst by far when issued."""
-    samples = elec2(shared_data)
+    samples = elec2
     maps = [create('ops'), create('ops', forgetting=0.999)]
     maps.append(create('ops', forgetting=0.95, rho=10.0))
     issued, recomputed = Weights(3), Weights(3)
     pending, losses, favourites = deque(), np.zeros(2), []
     for p, y in samples:
-        forecasts = np.array([calibrator.issue(p)[0] for calibrator in maps])
-        forecasts = np.clip(forecasts, 0.001, 0.999)
+        issued_now = np.array([calibrator.issue(p)[0] for calibrator in maps])
+        issued_now = np.clip(issued_now, 0.001, 0.999)
         for k, weights in enumerate((issued, recomputed)):
-            q = weights.mix(forecasts)[0]
+            q = weights.mix(issued_now)[0]
             losses[k] -= log(q if y else 1.0 - q) / len(samples)
         favourites.append([issued.experts[2], recomputed.experts[2]])
-        pending.append((p, y, forecasts, issued.mix(forecasts)[1]))
+        pending.append((p, y, issued_now, issued.mix(issued_now)[1]))
         if len(pending) > 50:
-            p, y, forecasts, members = pending.popleft()
+            p, y, then, members = pending.popleft()
             t = len(favourites) - 50
-            issued.learn(forecasts, members, y, 50.0, t)
+            issued.learn(then, members, y, 50.0, t)
             now = np.clip([calibrator.issue(p)[0] for calibrator in maps], 0.001, 0.999)
             recomputed.learn(now, recomputed.mix(now)[1], y, 50.0, t)
             for calibrator in maps:
@@ -254,7 +244,7 @@ def test_a_prediction_from_before_a_reset_is_as_late_as_it_is():
 
 def test_the_delay_is_restored():
     mixture = Mixture()
-    run(mixture, noise(150), 30)
+    forecasts(mixture, noise(150), 30)
     other = Mixture()
     other.restore(mixture.state())
     assert other.delay == mixture.delay == 30.0

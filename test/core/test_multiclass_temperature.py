@@ -105,31 +105,6 @@ def test_it_finds_the_temperature():
     assert calibrator.temperature == pytest.approx(2.0, rel=0.05)
 
 
-@pytest.mark.parametrize(
-    ('name', 'temperature', 'nll'),
-    [
-        ('netcal_lenet-5-cifar-10', 1.419, 1.3128),
-        ('netcal_wideresnet-16-4-cifar-10', 2.109, 0.2754),
-        ('cifar10_resnet50_logits_aigen', 1.109, 0.1747),
-    ],
-)
-def test_cifar10(name, temperature, nll, shared_data):
-    data = np.load(shared_data(f'{name}.npz'), allow_pickle=False)
-    if 'logits' in data:
-        p, labels = softmax(data['logits'].astype(float)), data['labels']
-    else:
-        p, labels = data['predictions'].astype(float), data['ground_truth']
-    calibrator = create_multiclass('temperature', classes=10)
-    losses = []
-    for row, label in zip(p, labels.tolist()):
-        q, ticket = calibrator.issue(row)
-        losses.append(-math.log(q[label]))
-        calibrator.update(row, label, ticket)
-    assert calibrator.temperature == pytest.approx(temperature, abs=1e-3)
-    assert np.mean(losses) == pytest.approx(nll, abs=1e-4)
-    assert np.mean(losses) < np.mean(-np.log(p[np.arange(len(p)), labels]))
-
-
 def test_clip_must_leave_the_likeliest_class_alone():
     sentence = 'clip of 10 classes must be < 1 / 10'
     with pytest.raises(ValueError, match=sentence):

@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
+from references import reference
 
 from calib_node.core.calibrators import create
-from calib_node.core.metrics import accuracy, brier, log_loss
 
 P = [0.8, 0.95, 0.3, 0.62, 0.999, 0.001, 0.5, 0.71, 0.2, 0.88]
 Y = [0, 1, 0, 1, 0, 0, 1, 1, 1, 0]
@@ -49,16 +47,6 @@ TRAJECTORIES = {
     'OPS_gamma0.1_rho1': {'rho': 1.0},
 }
 
-STREAMS = {
-    'phishing': 'Phishing',
-    'elec2': 'Elec2',
-    'bananas': 'Bananas',
-    'sea_drift': 'SEA drift',
-    'agrawal_drift': 'Agrawal drift',
-    'hyperplane': 'Hyperplane',
-    'sine_drift': 'SINE drift',
-}
-
 
 def run(calibrator, p, y):
     """Return a row (forecast, a, b) a sample."""
@@ -88,32 +76,10 @@ def test_ten_samples(name):
 
 
 @pytest.mark.parametrize('name', TRAJECTORIES)
-def test_every_row_of_the_trajectories(name, shared_data):
-    reference = json.loads(shared_data('trajectories.json').read_text())
+def test_every_row_of_the_trajectories(name):
+    rows_of = reference('trajectories')
     calibrator = create('ops', **TRAJECTORIES[name])
     if name == 'OPS(0,0)':
         calibrator.restore({**calibrator.state(), 'a': 0.0, 'b': 0.0})
-    rows = run(calibrator, reference['p'], reference['y'])
-    np.testing.assert_allclose(rows, reference[name], rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize('stream', STREAMS)
-def test_stream(stream, shared_data):
-    table = np.loadtxt(shared_data(f'stream_{stream}.csv'), delimiter=',', skiprows=1)
-    p, y, expected = table[:, 0], table[:, 1].astype(int), table[:, 2]
-    checkpoints = json.loads(shared_data('trajectories.json').read_text())['checkpoints']
-    calibrator = create('ops')
-    done, forecasts = 0, []
-    for number, checkpoint in checkpoints.get(stream, {str(len(p)): None}).items():
-        rows = run(calibrator, p[done : int(number)].tolist(), y[done : int(number)].tolist())
-        done = int(number)
-        forecasts.extend(rows[:, 0])
-        if checkpoint:
-            np.testing.assert_allclose(rows[-1, 1:], checkpoint['OPS'], rtol=0, atol=1e-9)
-            np.testing.assert_allclose(calibrator.A, checkpoint['A'], rtol=1e-12, atol=1e-9)
-    np.testing.assert_allclose(forecasts, expected, rtol=0, atol=1e-9)
-
-    reference = json.loads(shared_data('seven_streams_ref.json').read_text())[STREAMS[stream]]
-    for name, values in (('base', p), ('ops', forecasts)):
-        scores = accuracy(values, y), log_loss(values, y), brier(values, y)
-        np.testing.assert_allclose(scores, reference[name], rtol=0, atol=1e-9)
+    rows = run(calibrator, rows_of['p'], rows_of['y'])
+    np.testing.assert_allclose(rows, rows_of[name], rtol=0, atol=1e-12)

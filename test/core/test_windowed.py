@@ -5,15 +5,12 @@ from __future__ import annotations
 
 import random
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calib_node.core.calibrators import create
 from calib_node.core.calibrators.fits import fit_binary_temperature, fit_isotonic, fit_platt
-from calib_node.core.evaluate import forecasts
-from calib_node.core.metrics import log_loss
 
 METHODS = ['windowed_platt', 'isotonic', 'windowed_temperature']
 FITS = {
@@ -170,18 +167,6 @@ def test_parameters_of_the_map_act_at_once(method):
     early = learned(method, pairs[:10])
     early.configure(**PARAMETERS[method])
     assert answers(early) == GRID
-
-
-@pytest.mark.parametrize(
-    ('name', 'expected'),
-    [('phishing', (0.3607, 0.3603, 0.3646)), ('sine_drift', (0.3276, 0.3054, 0.3420))],
-)
-def test_log_loss_on_a_stream(name, expected, shared_data):
-    table = np.loadtxt(shared_data(f'stream_{name}.csv'), delimiter=',', skiprows=1)
-    p, y = table[:, 0].tolist(), table[:, 1].astype(int).tolist()
-    for method, value in zip(METHODS, expected):
-        q = forecasts(create(method), zip(p, y))
-        assert log_loss(q, y) == pytest.approx(value, abs=6e-5)
 
 
 @every_method
