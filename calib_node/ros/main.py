@@ -90,6 +90,8 @@ def main(args: list[str] | None = None) -> int:
         get_logger('calib_node').fatal('cannot start: ' + ' '.join(str(reason).split()))
         rclpy.try_shutdown()
         return 1
+    if node.executor_name != node.settings.executor:
+        node.get_logger().info('executor=single is used, which stamps of publication need')
     executor = make_executor(node.executor_name, node)
     # What is loaded by now stays; the collector need not look at it again and again.
     gc.freeze()

@@ -189,8 +189,16 @@ def test_sections_may_be_nested_by_namespace(tmp_path):
 
 def test_stamps_of_publication_in_simulated_time_are_warned_about(world: World):
     by_publication = {'label.type': 'std_msgs/msg/Bool', 'label.stamping': 'publication'}
-    node = world.start({**by_publication, 'use_sim_time': True})
-    assert node.said('WARN', 'label.stamping is publication', 'use_sim_time')
+    client = world.client()
+    node = world.start(by_publication)
+    assert node.wait_for('executor=single is used')
+    assert not node.warnings
+    (result,) = client.set_each({'use_sim_time': True})
+    assert result.successful
+    assert 'label.stamping is publication' in result.reason
+    node.stop()
+    again = world.start({**by_publication, 'use_sim_time': True})
+    assert again.said('WARN', 'label.stamping is publication', 'use_sim_time')
 
 
 def test_unknown_keys_are_warned_about_with_the_nearest(world: World):
