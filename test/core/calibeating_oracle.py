@@ -36,7 +36,7 @@ class TrackingOracle:
 
 
 class GameOracle:
-    """F99 of a given pivot: points M_i, edges L_i and R_i, mean outcomes q_i."""
+    """Foster's game of a given pivot: points M_i, edges L_i and R_i, mean outcomes q_i."""
 
     def __init__(self, bins: int, pivot: int) -> None:
         self.bins, self.pivot = bins, pivot

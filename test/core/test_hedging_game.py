@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The F99 game: its choices, and its guarantee against any opponent."""
+"""The calibration game: its choices, and its guarantee against any opponent."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from references import reference
 
-from calib_node.core.calibrators.f99 import F99
+from calib_node.core.calibrators.calibration_game import CalibrationGame
 
 # Outcomes, and (lower point, upper point, probability of the lower one) before each of them,
 # when the lower one is always taken.
@@ -39,7 +39,7 @@ CHOICES = [
 
 
 def assert_choices(outcomes, choices):
-    game = F99(10, 7)
+    game = CalibrationGame(10, 7)
     for y, (lower, upper, probability) in zip(outcomes, choices, strict=True):
         point, share = game.choice
         assert (point, point if share == 1.0 else point + 1) == (lower, upper)
@@ -69,7 +69,7 @@ games = st.integers(2, 12).flatmap(
 @given(games)
 def test_choices_are_those_of_exact_fractions(case):
     bins, preferred, outcomes = case
-    game, oracle = F99(bins, preferred), GameOracle(bins, preferred)
+    game, oracle = CalibrationGame(bins, preferred), GameOracle(bins, preferred)
     for point, y in outcomes:
         game.learn(point, y)
         oracle.learn(point, y)
@@ -82,7 +82,7 @@ def test_choices_are_those_of_exact_fractions(case):
 @given(games)
 def test_random_choice_makes_no_outcome_worse_in_the_mean(case):
     bins, preferred, outcomes = case
-    game = F99(bins, preferred)
+    game = CalibrationGame(bins, preferred)
     for point, y in outcomes:
         game.learn(point, y)
     lower, share = game.choice
@@ -97,21 +97,21 @@ def test_random_choice_makes_no_outcome_worse_in_the_mean(case):
 def test_mean_on_an_edge_is_sound():
     """3 of 10 lie on an edge of tenths, which no float says."""
     for preferred in (2, 3):
-        game = F99(10, preferred)
+        game = CalibrationGame(10, preferred)
         for number in range(10):
             game.learn(preferred, int(number < 3))
         assert game.choice == (preferred, 1.0)
 
 
-Opponent = Callable[[F99, int], int]
+Opponent = Callable[[CalibrationGame, int], int]
 
 
-def mean_forecast(game: F99) -> float:
+def mean_forecast(game: CalibrationGame) -> float:
     lower, share = game.choice
     return (lower + 0.5 + (1 - share)) / len(game.counts)
 
 
-def greedy(game: F99, _: int) -> int:
+def greedy(game: CalibrationGame, _: int) -> int:
     """Return the outcome that is the worse one for calibration in the mean."""
     lower, share = game.choice
     bins = len(game.counts)
@@ -140,7 +140,7 @@ OPPONENTS: dict[str, Opponent] = {
 }
 
 
-def calibration_error(game: F99) -> Fraction:
+def calibration_error(game: CalibrationGame) -> Fraction:
     bins = len(game.counts)
     gaps = [
         abs(s - n * Fraction(2 * i + 1, 2 * bins))
@@ -149,8 +149,8 @@ def calibration_error(game: F99) -> Fraction:
     return sum(gaps) / sum(game.counts)
 
 
-def play(opponent: Opponent, bins: int, preferred: int, rounds: int, seed: int) -> F99:
-    game, generator = F99(bins, preferred), random.Random(seed)
+def play(opponent: Opponent, bins: int, preferred: int, rounds: int, seed: int) -> CalibrationGame:
+    game, generator = CalibrationGame(bins, preferred), random.Random(seed)
     for number in range(rounds):
         y = opponent(game, number)
         lower, share = game.choice
@@ -178,7 +178,7 @@ def test_opponent_who_knows_all_but_the_random_numbers_cannot_break_calibration(
 
 
 def test_opponent_who_knows_the_random_numbers_too_breaks_it():
-    game, generator = F99(10, 5), random.Random(1)
+    game, generator = CalibrationGame(10, 5), random.Random(1)
     for _ in range(6000):
         lower, share = game.choice
         point = lower if generator.random() < share else lower + 1

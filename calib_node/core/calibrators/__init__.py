@@ -16,7 +16,11 @@ from calib_node.core.calibrators.ensemble import StepSizeEnsemble
 from calib_node.core.calibrators.hedging import HedgingOnlineBetaScaling, HedgingOnlinePlattScaling
 from calib_node.core.calibrators.identity import Identity
 from calib_node.core.calibrators.mixture import Mixture
-from calib_node.core.calibrators.multiclass.base import MulticlassCalibrator, check_classes
+from calib_node.core.calibrators.multiclass.base import (
+    MulticlassCalibrator,
+    check_classes,
+    one_vs_rest_clip,
+)
 from calib_node.core.calibrators.multiclass.one_vs_rest import OneVsRest, for_class
 from calib_node.core.calibrators.multiclass.platt import MulticlassPlattScaling
 from calib_node.core.calibrators.multiclass.temperature import MulticlassTemperature
@@ -50,6 +54,11 @@ _CLASSES: tuple[type[Any], ...] = (
 CALIBRATORS: dict[str, type[Any]] = {method.name: method for method in _CLASSES}
 """The class of each method; the one place that lists them."""
 
+_AT_ONCE: dict[str, type[Any]] = {
+    method.name: method for method in (MulticlassPlattScaling, MulticlassTemperature)
+}
+"""The methods that take all classes at once; every other one is taken one-vs-rest."""
+
 __all__ = [
     'CALIBRATORS',
     'Calibrator',
@@ -75,6 +84,7 @@ __all__ = [
     'WindowedTemperature',
     'create',
     'create_multiclass',
+    'default_parameters',
 ]
 
 
@@ -86,7 +96,11 @@ def create(name: str, **parameters: Parameter) -> Calibrator:
     name : str
         A key of `CALIBRATORS`.
     **parameters : float, int or bool
-        The method's own parameters.
+        The method's own parameters; `default_parameters` says what they are if not given.
+
+    Returns
+    -------
+    Calibrator
 
     Raises
     ------
@@ -108,7 +122,7 @@ def create(name: str, **parameters: Parameter) -> Calibrator:
 
 
 def create_multiclass(name: str, classes: int, **parameters: Parameter) -> MulticlassCalibrator:
-    """Make the calibrator called `name` for a probability a class.
+    """Make the calibrator called `name` for one probability per class.
 
     'temperature' learns one temperature for all classes. Every other method is taken one-vs-rest.
 
@@ -119,7 +133,11 @@ def create_multiclass(name: str, classes: int, **parameters: Parameter) -> Multi
     classes : int
         K, from 2 to 1000.
     **parameters : float, int or bool
-        The method's own parameters. `clip` is, one-vs-rest, ``0.01 / K`` if not given.
+        The method's own parameters; `default_parameters` says what they are if not given.
+
+    Returns
+    -------
+    MulticlassCalibrator
 
     Raises
     ------
@@ -134,18 +152,61 @@ def create_multiclass(name: str, classes: int, **parameters: Parameter) -> Multi
     >>> round(float(q.sum()), 12), calibrator.updates
     (1.0, 1)
     """
-    own = signature(_method(name)).parameters
-    check_names(name, parameters, own)
-    for at_once in (MulticlassPlattScaling, MulticlassTemperature):
-        if at_once.name == name:
-            calibrator: MulticlassCalibrator = at_once(classes, **parameters)
-            return calibrator
     count = check_classes(classes)
-    defaults = {key: own[key].default for key in own}
-    if 'clip' in own:
-        defaults['clip'] = min(defaults['clip'], 0.01 / count)
+    defaults = default_parameters(name, count)
+    check_names(name, parameters, defaults)
     values = check_parameters({**defaults, **parameters})
+    at_once = _AT_ONCE.get(name)
+    if at_once is not None:
+        calibrator: MulticlassCalibrator = at_once(count, **values)
+        return calibrator
     return OneVsRest([create(name, **for_class(values, k)) for k in range(count)])
+
+
+def default_parameters(method: str, classes: int = 1) -> dict[str, Parameter]:
+    """Return the parameters of a method with the values they have if none are given.
+
+    Parameters
+    ----------
+    method : str
+        A key of `CALIBRATORS`.
+    classes : int
+        1 for the probability of the positive class, or K from 2 to 1000.
+
+    Returns
+    -------
+    dict of str to float, int or bool
+        In the order of the method's own signature.
+
+    Raises
+    ------
+    ValueError
+        If there is no such method, or `classes` is out of range.
+
+    Examples
+    --------
+    >>> default_parameters('isotonic')
+    {'window': 1000, 'refit_every': 50, 'smooth': True, 'interpolate': False}
+    >>> default_parameters('ops')['rho'], default_parameters('beta')['rho']
+    (100.0, 25.0)
+    >>> [default_parameters('ops', classes)['clip'] for classes in (1, 10)]
+    [0.01, 0.001]
+    """
+    kind = _method(method)
+    if classes == 1:
+        return _defaults(kind)
+    count = check_classes(classes)
+    if method == MulticlassTemperature.name:
+        return _defaults(MulticlassTemperature)
+    defaults = _defaults(kind)
+    if 'clip' in defaults:
+        defaults['clip'] = one_vs_rest_clip(float(defaults['clip']), count)
+    return defaults
+
+
+def _defaults(kind: type[Any]) -> dict[str, Parameter]:
+    own = signature(kind).parameters
+    return {name: own[name].default for name in own if name != 'classes'}
 
 
 def _method(name: str) -> type[Any]:

@@ -4,12 +4,56 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from numbers import Real
 from typing import Any, ClassVar
 
 from calib_node.core.calibrators.parameters import Parameter, check_names, check_parameters
-from calib_node.core.refusal import brief
+from calib_node.core.refusal import bad_label, bad_probability, brief
 from calib_node.core.state import fields
 from calib_node.core.state.fields import StateError
+
+
+def as_probability(p: float) -> float:
+    """Return a probability as Python's own float, so that no other number gets into a state.
+
+    Methods that are in a hurry ask first whether it is one already.
+
+    Returns
+    -------
+    float
+        Within [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If it is no number within [0, 1].
+    """
+    if type(p) is not float:
+        if not isinstance(p, Real):
+            raise bad_probability(p)
+        p = float(p)
+    if not 0.0 <= p <= 1.0:
+        raise bad_probability(p)
+    return p
+
+
+def as_label(y: int) -> int:
+    """Return a label as Python's own int, likewise.
+
+    Returns
+    -------
+    int
+        0 or 1.
+
+    Raises
+    ------
+    ValueError
+        If it is neither 0 nor 1.
+    """
+    if y not in (0, 1):
+        raise bad_label(y)
+    return int(y)
 
 
 class Learner(ABC):
@@ -67,11 +111,24 @@ class Learner(ABC):
         """Take over all parameters, checked; on an error change nothing."""
 
     def figures(self) -> dict[str, float]:
-        """Return what is worth a look while it runs, by name; it costs next to nothing."""
+        """Return what is worth a look while it runs.
+
+        Returns
+        -------
+        dict of str to float
+            Plain numbers by what they are, in the words that an operator reads; of many classes
+            no more than of ten. It costs next to nothing.
+        """
         return {'updates': self._updates}
 
     def state(self) -> dict[str, Any]:
-        """Return all that was learned as plain numbers, lists and dicts, ready for YAML."""
+        """Return all that was learned.
+
+        Returns
+        -------
+        dict
+            Python's own numbers, strings, lists and dicts alone, ready for YAML.
+        """
         return {
             'method': self.name,
             **self._learned(),
@@ -132,6 +189,11 @@ class Calibrator(Learner):
     def predict(self, p: float) -> float:
         """Return the calibrated probability of `p` and keep nothing.
 
+        Returns
+        -------
+        float
+            Within [0, 1].
+
         Raises
         ------
         ValueError
@@ -143,6 +205,13 @@ class Calibrator(Learner):
     @abstractmethod
     def issue(self, p: float) -> tuple[float, Any]:
         """Return the calibrated probability of `p` and the ticket for its label.
+
+        Returns
+        -------
+        q : float
+            Within [0, 1].
+        ticket : object
+            To be given to `update` with the label; of no other use.
 
         Raises
         ------
@@ -161,3 +230,20 @@ class Calibrator(Learner):
         UpdateNotFinite
             If the update would not be finite; nothing has changed then.
         """
+
+    def _undo(self, ticket: Any) -> Callable[[], None]:
+        """Return what takes back the next update, which comes with `ticket`.
+
+        That is for one class of many: where the update of another one fails, none may have
+        learned. It costs little beside an update.
+
+        Raises
+        ------
+        UpdateNotFinite
+            If the ticket already tells that the update would fail.
+        """
+        return _nothing
+
+
+def _nothing() -> None:
+    """Take back nothing: the update cannot fail, and so none of another class does."""

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from math import hypot, inf, log
+from math import hypot, log
 from typing import Any, ClassVar
 
-from calib_node.core.calibrators.base import Calibrator
-from calib_node.core.calibrators.newton_learner import NewtonLearner
-from calib_node.core.calibrators.parameters import check_parameters
+from calib_node.core.calibrators.base import Calibrator, as_probability
+from calib_node.core.calibrators.newton_learner import NewtonLearner, not_positive_definite
 from calib_node.core.numerics.newton import Newton3, newton_step3, project3
 from calib_node.core.numerics.sigmoid import residual, sigmoid
 from calib_node.core.refusal import bad_probability
@@ -66,11 +65,7 @@ class OnlineBetaScaling(NewtonLearner, Calibrator):
         clip: float = 0.01,
         forgetting: float = 1.0,
     ) -> None:
-        values = check_parameters(
-            {'gamma': gamma, 'rho': rho, 'radius': radius, 'clip': clip, 'forgetting': forgetting}
-        )
-        self._set(values)
-        self.reset()
+        super().__init__(gamma=gamma, rho=rho, radius=radius, clip=clip, forgetting=forgetting)
 
     @property
     def a(self) -> float:
@@ -105,8 +100,8 @@ class OnlineBetaScaling(NewtonLearner, Calibrator):
 
     def issue(self, p: float) -> tuple[float, tuple[float, float]]:
         """Return the calibrated probability of `p` and its ticket, ``(ln p, -ln(1 - p))``."""
-        if not 0.0 <= p <= 1.0:
-            raise bad_probability(p)
+        if type(p) is not float or not 0.0 <= p <= 1.0:
+            p = as_probability(p)
         if p < self._low:
             p = self._low
         elif p > self._high:
@@ -117,9 +112,11 @@ class OnlineBetaScaling(NewtonLearner, Calibrator):
 
     def update(self, p: float, y: int, ticket: tuple[float, float] | None = None) -> None:
         """Learn from the outcome `y` of the forecast made of `p`."""
-        if not 0.0 <= p <= 1.0:
+        if ticket is None:
+            ticket = self.issue(p)[1]
+        elif not 0.0 <= p <= 1.0:
             raise bad_probability(p)
-        u0, u1 = self.issue(p)[1] if ticket is None else ticket
+        u0, u1 = ticket
         state = self._state
         error = residual(state[0] * u0 + state[1] * u1 + state[2], y)
         self._state = newton_step3(
@@ -133,18 +130,6 @@ class OnlineBetaScaling(NewtonLearner, Calibrator):
             self._forgetting,
         )
         self._updates += 1
-
-    def _configure(self, values: dict[str, Any]) -> None:
-        """Take over new parameters.
-
-        A new `rho` adds ``(new - old) I`` to `A`, which gives the `A` it would have had for the
-        same gradients; a smaller `radius` projects (a, b, c) at once.
-        """
-        radius = values['radius']
-        self._state = _adapted(
-            self._state, values['rho'] - self._rho, radius if radius < self._radius else inf
-        )
-        self._set(values)
 
     def _learned(self) -> dict[str, Any]:
         return {'a': self.a, 'b': self.b, 'c': self.c, 'A': self.A}
@@ -161,17 +146,16 @@ class OnlineBetaScaling(NewtonLearner, Calibrator):
             raise StateError(
                 f'(a, b, c) = ({a!r}, {b!r}, {c!r}) is outside its own radius {radius!r}'
             )
-        rho_shift = self._rho - parameters['rho']
         learned = (a, b, c, a00, a01, a02, a11, a12, a22)
-        self._state = _adapted(learned, rho_shift, self._radius)
+        self._state = self._adapted(learned, parameters['rho'], self._rho, self._radius)
 
-
-def _adapted(state: Newton3, rho_shift: float, radius: float) -> Newton3:
-    """Return `state` as it would be with another rho and within another radius."""
-    a, b, c, a00, a01, a02, a11, a12, a22 = state
-    a00, a11, a22 = a00 + rho_shift, a11 + rho_shift, a22 + rho_shift
-    if not fields.is_positive_definite([[a00, a01, a02], [a01, a11, a12], [a02, a12, a22]]):
-        raise StateError(f'A would not stay positive definite when rho changes by {rho_shift:g}')
-    if hypot(a, b, c) > radius * (1.0 + 1e-9):
-        a, b, c = project3(a, b, c, a00, a01, a02, a11, a12, a22, radius)
-    return a, b, c, a00, a01, a02, a11, a12, a22
+    @staticmethod
+    def _adapted(state: Newton3, before: float, rho: float, radius: float) -> Newton3:
+        a, b, c, a00, a01, a02, a11, a12, a22 = state
+        change = rho - before
+        a00, a11, a22 = a00 + change, a11 + change, a22 + change
+        if not fields.is_positive_definite([[a00, a01, a02], [a01, a11, a12], [a02, a12, a22]]):
+            raise StateError(not_positive_definite(change))
+        if hypot(a, b, c) > radius * (1.0 + 1e-9):
+            a, b, c = project3(a, b, c, a00, a01, a02, a11, a12, a22, radius)
+        return a, b, c, a00, a01, a02, a11, a12, a22

@@ -4,17 +4,18 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from math import log
 from typing import Any, ClassVar
 
-from calib_node.core.calibrators.base import Calibrator
+from calib_node.core.calibrators.base import Calibrator, as_label, as_probability
 from calib_node.core.calibrators.divergence import HALF, HalvesDivergence
 from calib_node.core.calibrators.parameters import Parameter, check_parameters
 from calib_node.core.calibrators.sgd import LogisticMap, logistic, sgd_step
 from calib_node.core.numerics.newton import UpdateNotFinite
 from calib_node.core.numerics.sigmoid import LARGEST_EXPONENT
 from calib_node.core.ranges import Interval
-from calib_node.core.refusal import bad_label, bad_probability, brief
+from calib_node.core.refusal import brief
 from calib_node.core.state import fields
 from calib_node.core.state.fields import StateError
 
@@ -147,8 +148,7 @@ class StepSizeEnsemble(Calibrator):
 
     def issue(self, p: float) -> tuple[float, Ticket]:
         """Return the calibrated probability of `p` and its ticket."""
-        if not 0.0 <= p <= 1.0:
-            raise bad_probability(p)
+        p = as_probability(p)
         if p < self._low:
             p = self._low
         elif p > self._high:
@@ -166,19 +166,12 @@ class StepSizeEnsemble(Calibrator):
 
     def update(self, p: float, y: int, ticket: Ticket | None = None) -> None:
         """Learn from the outcome `y` of the forecast made of `p`."""
-        if not 0.0 <= p <= 1.0:
-            raise bad_probability(p)
-        if y != 0 and y != 1:
-            raise bad_label(y)
-        clipped, logit, q1, q2, q3 = self.issue(p)[1] if ticket is None else ticket
-        if not (
-            0.0 <= clipped <= 1.0
-            and -LARGEST_EXPONENT < logit < LARGEST_EXPONENT
-            and 0.0 <= q1 <= 1.0
-            and 0.0 <= q2 <= 1.0
-            and 0.0 <= q3 <= 1.0
-        ):
-            raise UpdateNotFinite('the ticket holds what no forecast was made of')
+        p, y = as_probability(p), as_label(y)
+        if ticket is None:
+            ticket = self.issue(p)[1]
+        else:
+            _check_ticket(ticket)
+        clipped, logit, q1, q2, q3 = ticket
         divergence = self._halves.push(clipped)
         stretch = 1.0 + STRETCH * divergence if self._spring else 1.0
         self._maps = tuple(
@@ -191,9 +184,14 @@ class StepSizeEnsemble(Calibrator):
         if self._calibrates is None:
             number = min(int(p * BINS), BINS - 1)
             count, total, positives = self._bins[number]
-            self._bins[number] = count + 1, total + p, positives + int(y)
+            self._bins[number] = count + 1, total + p, positives + y
             self._decide()
         self._look()
+
+    def _undo(self, ticket: Ticket | None) -> Callable[[], None]:
+        if ticket is not None:
+            _check_ticket(ticket)
+        return super()._undo(ticket)
 
     def _decide(self) -> None:
         """Tell at the end of the warm-up, once, whether `p` needs calibration."""
@@ -241,6 +239,22 @@ class StepSizeEnsemble(Calibrator):
         if calibrates is None:
             self._decide()
         self._look()
+
+
+def _check_ticket(ticket: Ticket) -> None:
+    """Raise UpdateNotFinite if no forecast can have been made of a ticket.
+
+    With what one was made of no update can fail.
+    """
+    clipped, logit, q1, q2, q3 = ticket
+    if not (
+        0.0 <= clipped <= 1.0
+        and -LARGEST_EXPONENT < logit < LARGEST_EXPONENT
+        and 0.0 <= q1 <= 1.0
+        and 0.0 <= q2 <= 1.0
+        and 0.0 <= q3 <= 1.0
+    ):
+        raise UpdateNotFinite('the ticket holds what no forecast was made of')
 
 
 def _warmup_bins(state: dict[str, Any], updates: int, complete: bool) -> list[WarmupBin]:

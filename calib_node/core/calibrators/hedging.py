@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from numpy.random import PCG64
 
 from calib_node.core.calibrators.beta import OnlineBetaScaling
 from calib_node.core.calibrators.calibeating import Calibeating, check_total, whole_numbers
-from calib_node.core.calibrators.f99 import F99
+from calib_node.core.calibrators.calibration_game import CalibrationGame
 from calib_node.core.calibrators.platt import OnlinePlattScaling
 from calib_node.core.refusal import brief
 from calib_node.core.state import fields
@@ -29,7 +30,7 @@ class Hedging(Calibeating):
     fixed: ClassVar[frozenset[str]] = frozenset({'bins', 'seed'})
 
     def _start_tallies(self) -> None:
-        self._games: dict[int, F99] = {}
+        self._games: dict[int, CalibrationGame] = {}
         self._start_generator(0)
 
     def _start_generator(self, draws: int) -> None:
@@ -85,11 +86,31 @@ class Hedging(Calibeating):
         self._wrapped.update(p, y, wrapped_ticket)
         game = self._games.get(index)
         if game is None:
-            game = self._games[index] = F99(self._bins, index)
+            game = self._games[index] = CalibrationGame(self._bins, index)
         game.learn(point, y)
         if random:
             self._use_up()
         self._updates += 1
+
+    def _wrapped_ticket(self, ticket: tuple[Any, int, int] | None) -> Any:
+        return None if ticket is None else ticket[0]
+
+    def _undo_tallies(self, ticket: tuple[Any, int, int] | None) -> Callable[[], None]:
+        games, draws = dict(self._games), self._draws
+        # Without a ticket it may be any game.
+        indices = games.keys() if ticket is None else games.keys() & {ticket[1]}
+        kept = {i: (list(games[i].counts), list(games[i].positives)) for i in indices}
+
+        def undo() -> None:
+            self._games = games
+            for index, (counts, positives) in kept.items():
+                game = games[index]
+                game.counts, game.positives = counts, positives
+                game.choose()
+            if self._draws != draws:
+                self._start_generator(draws)
+
+        return undo
 
     def _tallies(self) -> dict[str, Any]:
         rows = [
@@ -123,7 +144,7 @@ class Hedging(Calibeating):
     def _take_tallies(self, tallies: tuple[list[Row], int]) -> None:
         rows, draws = tallies
         for index, point, count, positive in rows:
-            game = self._games.setdefault(index, F99(self._bins, index))
+            game = self._games.setdefault(index, CalibrationGame(self._bins, index))
             game.counts[point], game.positives[point] = count, positive
         for game in self._games.values():
             game.choose()
@@ -133,7 +154,7 @@ class Hedging(Calibeating):
 class HedgingOnlinePlattScaling(Hedging):
     """Hedges the forecasts of Online Platt Scaling in bins of its output (HOPS).
 
-    In each bin of Online Platt Scaling's output an `F99` game prefers the forecast of that bin.
+    In each bin of Online Platt Scaling's output a `CalibrationGame` prefers that bin's forecast.
     It is calibrated whatever the outcomes, even against an opponent who knows the method but not
     the random numbers, which no deterministic forecaster can be. The price is forecasts at the
     mid-points of bins alone, and random ones.

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from calib_node.core.calibrators.base import Calibrator
+from calib_node.core.calibrators.base import Calibrator, as_probability
 from calib_node.core.calibrators.parameters import Parameter
 from calib_node.core.refusal import bad_label, bad_probability
 
@@ -23,8 +23,8 @@ class Identity(Calibrator):
 
     def issue(self, p: float) -> tuple[float, None]:
         """Return `p` and no ticket."""
-        if not 0.0 <= p <= 1.0:
-            raise bad_probability(p)
+        if type(p) is not float or not 0.0 <= p <= 1.0:
+            p = as_probability(p)
         return p, None
 
     def update(self, p: float, y: int, ticket: None = None) -> None:

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parameters of everything that learns by Online Newton Step."""
+"""What everything that learns by Online Newton Step has in common."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Callable
+from math import inf
 from typing import Any
 
 from calib_node.core.calibrators.base import Learner
-from calib_node.core.calibrators.parameters import Parameter
+from calib_node.core.calibrators.parameters import Parameter, check_parameters
 
 
 class NewtonLearner(Learner):
@@ -19,6 +22,13 @@ class NewtonLearner(Learner):
     clip : float
         `p` is clipped to ``[clip, 1 - clip]`` before the features are made of it.
     """
+
+    _state: Any
+    """What was learned. A step puts another in its place and never changes it."""
+
+    def __init__(self, **parameters: Parameter) -> None:
+        self._set(check_parameters(parameters))
+        self.reset()
 
     def _set(self, values: dict[str, Any]) -> None:
         """Take over all parameters, checked."""
@@ -35,3 +45,40 @@ class NewtonLearner(Learner):
             'clip': self._low,
             'forgetting': self._forgetting,
         }
+
+    def _configure(self, values: dict[str, Any]) -> None:
+        """Take over new parameters.
+
+        A new `rho` adds ``(new - old) I`` to `A`, which gives the `A` it would have had for the
+        same gradients; a smaller `radius` projects the parameters of the map at once.
+        """
+        radius = values['radius']
+        state = self._adapted(
+            self._state, self._rho, values['rho'], radius if radius < self._radius else inf
+        )
+        self._set(values)
+        self._state = state
+
+    @staticmethod
+    @abstractmethod
+    def _adapted(state: Any, before: float, rho: float, radius: float) -> Any:
+        """Return `state`, learned with the rho `before`, as it would be with another.
+
+        Raises
+        ------
+        StateError
+            If `A` would not stay positive definite.
+        """
+
+    def _undo(self, ticket: Any) -> Callable[[], None]:
+        state, updates = self._state, self._updates
+
+        def undo() -> None:
+            self._state, self._updates = state, updates
+
+        return undo
+
+
+def not_positive_definite(change: float) -> str:
+    """Return the sentence for a matrix that a change of rho would spoil."""
+    return f'A would not stay positive definite when rho changes by {change:g}'

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from calib_node.core.ranges import Interval, check_number
 from calib_node.core.refusal import brief, nearest_name
 
@@ -37,6 +39,11 @@ CALIBRATOR_LIMITS: dict[str, Interval | None] = {
 def check_parameters(values: Mapping[str, object]) -> dict[str, Any]:
     """Return a method's parameters, each checked against `CALIBRATOR_LIMITS`.
 
+    Returns
+    -------
+    dict of str to float, int or bool
+        Python's own numbers.
+
     Raises
     ------
     ValueError
@@ -47,8 +54,8 @@ def check_parameters(values: Mapping[str, object]) -> dict[str, Any]:
         limits = CALIBRATOR_LIMITS[name]
         if limits is not None:
             checked[name] = check_number(name, value, limits)
-        elif isinstance(value, bool):
-            checked[name] = value
+        elif isinstance(value, bool | np.bool_):
+            checked[name] = bool(value)
         else:
             raise ValueError(f'{name} must be true or false, not {brief(value)}')
     return checked

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from math import hypot, inf, log
+from math import hypot, log
 from typing import Any, ClassVar
 
-from calib_node.core.calibrators.base import Calibrator
-from calib_node.core.calibrators.newton_learner import NewtonLearner
-from calib_node.core.calibrators.parameters import check_parameters
+from calib_node.core.calibrators.base import Calibrator, as_probability
+from calib_node.core.calibrators.newton_learner import NewtonLearner, not_positive_definite
 from calib_node.core.numerics.newton import (
     Newton2,
     is_positive_definite,
@@ -65,11 +64,7 @@ class OnlinePlattScaling(NewtonLearner, Calibrator):
         clip: float = 0.01,
         forgetting: float = 1.0,
     ) -> None:
-        values = check_parameters(
-            {'gamma': gamma, 'rho': rho, 'radius': radius, 'clip': clip, 'forgetting': forgetting}
-        )
-        self._set(values)
-        self.reset()
+        super().__init__(gamma=gamma, rho=rho, radius=radius, clip=clip, forgetting=forgetting)
 
     @property
     def a(self) -> float:
@@ -98,8 +93,8 @@ class OnlinePlattScaling(NewtonLearner, Calibrator):
 
     def issue(self, p: float) -> tuple[float, float]:
         """Return the calibrated probability of `p` and its ticket, the clipped logit of `p`."""
-        if not 0.0 <= p <= 1.0:
-            raise bad_probability(p)
+        if type(p) is not float or not 0.0 <= p <= 1.0:
+            p = as_probability(p)
         if p < self._low:
             p = self._low
         elif p > self._high:
@@ -110,27 +105,16 @@ class OnlinePlattScaling(NewtonLearner, Calibrator):
 
     def update(self, p: float, y: int, ticket: float | None = None) -> None:
         """Learn from the outcome `y` of the forecast made of `p`."""
-        if not 0.0 <= p <= 1.0:
+        if ticket is None:
+            ticket = self.issue(p)[1]
+        elif not 0.0 <= p <= 1.0:
             raise bad_probability(p)
-        logit = self.issue(p)[1] if ticket is None else ticket
         state = self._state
-        error = residual(state[0] * logit + state[1], y)
+        error = residual(state[0] * ticket + state[1], y)
         self._state = newton_step(
-            state, error * logit, error, self._gamma, self._rho, self._radius, self._forgetting
+            state, error * ticket, error, self._gamma, self._rho, self._radius, self._forgetting
         )
         self._updates += 1
-
-    def _configure(self, values: dict[str, Any]) -> None:
-        """Take over new parameters.
-
-        A new `rho` adds ``(new - old) I`` to `A`, which gives the `A` it would have had for the
-        same gradients; a smaller `radius` projects (a, b) at once.
-        """
-        radius = values['radius']
-        self._state = _adapted(
-            self._state, values['rho'] - self._rho, radius if radius < self._radius else inf
-        )
-        self._set(values)
 
     def _learned(self) -> dict[str, Any]:
         return {'a': self.a, 'b': self.b, 'A': self.A}
@@ -145,16 +129,16 @@ class OnlinePlattScaling(NewtonLearner, Calibrator):
         radius = parameters['radius']
         if hypot(a, b) > radius * (1.0 + 1e-9):
             raise StateError(f'(a, b) = ({a!r}, {b!r}) is outside its own radius {radius!r}')
-        rho_shift = self._rho - parameters['rho']
-        self._state = _adapted((a, b, a00, a01, a11), rho_shift, self._radius)
+        learned = (a, b, a00, a01, a11)
+        self._state = self._adapted(learned, parameters['rho'], self._rho, self._radius)
 
-
-def _adapted(state: Newton2, rho_shift: float, radius: float) -> Newton2:
-    """Return `state` as it would be with another rho and within another radius."""
-    a, b, a00, a01, a11 = state
-    a00, a11 = a00 + rho_shift, a11 + rho_shift
-    if not is_positive_definite(a00, a01, a11):
-        raise StateError(f'A would not stay positive definite when rho changes by {rho_shift:g}')
-    if hypot(a, b) > radius * (1.0 + 1e-9):
-        a, b = project(a, b, a00, a01, a11, radius)
-    return a, b, a00, a01, a11
+    @staticmethod
+    def _adapted(state: Newton2, before: float, rho: float, radius: float) -> Newton2:
+        a, b, a00, a01, a11 = state
+        change = rho - before
+        a00, a11 = a00 + change, a11 + change
+        if not is_positive_definite(a00, a01, a11):
+            raise StateError(not_positive_definite(change))
+        if hypot(a, b) > radius * (1.0 + 1e-9):
+            a, b = project(a, b, a00, a01, a11, radius)
+        return a, b, a00, a01, a11

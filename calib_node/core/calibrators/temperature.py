@@ -6,9 +6,8 @@ from __future__ import annotations
 from math import log
 from typing import Any, ClassVar
 
-from calib_node.core.calibrators.base import Calibrator
+from calib_node.core.calibrators.base import Calibrator, as_probability
 from calib_node.core.calibrators.newton_learner import NewtonLearner
-from calib_node.core.calibrators.parameters import Parameter, check_parameters
 from calib_node.core.numerics.newton import UpdateNotFinite
 from calib_node.core.numerics.sigmoid import residual, sigmoid
 from calib_node.core.ranges import POSITIVE
@@ -29,19 +28,15 @@ class TemperatureLearner(NewtonLearner):
         As of `OnlinePlattScaling`; beta is kept within ``[LOWEST_BETA, radius]``.
     """
 
-    def __init__(self, **parameters: Parameter) -> None:
-        self._set(check_parameters(parameters))
-        self.reset()
-
     @property
     def beta(self) -> float:
         """The inverse temperature."""
-        return self._beta
+        return self._state[0]
 
     @property
     def temperature(self) -> float:
         """T; above 1 the forecasts become less sure."""
-        return 1.0 / self._beta
+        return 1.0 / self._state[0]
 
     def figures(self) -> dict[str, float]:
         """Return the temperature and the number of updates."""
@@ -49,33 +44,24 @@ class TemperatureLearner(NewtonLearner):
 
     def reset(self) -> None:
         """Go back to T = 1."""
-        self._beta, self._A = self._within(1.0), float(self._rho)
+        self._state: tuple[float, float] = _within(1.0, self._radius), self._rho
         self._updates = 0
-
-    def _within(self, beta: float) -> float:
-        bounded: float = min(max(beta, LOWEST_BETA), self._radius)
-        return bounded
 
     def _learn(self, gradient: float) -> None:
         """Take one Newton step against the derivative of the log-loss in beta."""
-        curvature = (
-            self._forgetting * self._A + (1.0 - self._forgetting) * self._rho + gradient * gradient
-        )
-        beta = self._beta - gradient / (self._gamma * curvature)
+        beta, curvature = self._state
+        kept = self._forgetting
+        curvature = kept * curvature + (1.0 - kept) * self._rho + gradient * gradient
+        beta -= gradient / (self._gamma * curvature)
         total = beta + curvature
         if total - total != 0.0:
             raise UpdateNotFinite('the update gives a number that is not finite')
-        self._beta, self._A = self._within(beta), curvature
+        self._state = _within(beta, self._radius), curvature
         self._updates += 1
 
-    def _configure(self, values: dict[str, Any]) -> None:
-        """Take over new parameters; `rho` and `radius` act as in `OnlinePlattScaling`."""
-        before = self._rho
-        self._set(values)
-        self._take(self._beta, self._A, before)
-
     def _learned(self) -> dict[str, Any]:
-        return {'beta': self._beta, 'A': self._A}
+        beta, matrix = self._state
+        return {'beta': beta, 'A': matrix}
 
     def _restore(self, state: dict[str, Any], parameters: dict[str, Any], updates: int) -> None:
         beta, matrix = fields.finite(state, 'beta', POSITIVE), fields.finite(state, 'A', POSITIVE)
@@ -83,13 +69,21 @@ class TemperatureLearner(NewtonLearner):
             raise StateError(f'beta {beta!r} is outside its own radius {parameters["radius"]!r}')
         if matrix < parameters['rho'] * (1.0 - 1e-9):
             raise StateError(f'A {matrix!r} is below its own rho {parameters["rho"]!r}')
-        self._take(beta, matrix, parameters['rho'])
+        learned = (beta, matrix)
+        self._state = self._adapted(learned, parameters['rho'], self._rho, self._radius)
 
-    def _take(self, beta: float, matrix: float, rho: float) -> None:
-        """Take over what was learned with another rho and perhaps another radius."""
+    @staticmethod
+    def _adapted(
+        state: tuple[float, float], before: float, rho: float, radius: float
+    ) -> tuple[float, float]:
+        beta, matrix = state
         # A is rho and squares, but rounding may leave less of a small rho beside a large one.
-        self._A = max(matrix + (self._rho - rho), self._rho)
-        self._beta = self._within(beta)
+        return _within(beta, radius), max(matrix + (rho - before), rho)
+
+
+def _within(beta: float, radius: float) -> float:
+    """Return an inverse temperature kept within ``[LOWEST_BETA, radius]``."""
+    return min(max(beta, LOWEST_BETA), radius)
 
 
 class OnlineTemperature(TemperatureLearner, Calibrator):
@@ -139,15 +133,16 @@ class OnlineTemperature(TemperatureLearner, Calibrator):
 
     def issue(self, p: float) -> tuple[float, float]:
         """Return the calibrated probability of `p` and its ticket, the clipped logit of `p`."""
-        if not 0.0 <= p <= 1.0:
-            raise bad_probability(p)
+        if type(p) is not float or not 0.0 <= p <= 1.0:
+            p = as_probability(p)
         p = min(max(p, self._low), self._high)
         logit = log(p / (1.0 - p))
-        return sigmoid(self._beta * logit), logit
+        return sigmoid(self._state[0] * logit), logit
 
     def update(self, p: float, y: int, ticket: float | None = None) -> None:
         """Learn from the outcome `y` of the forecast made of `p`."""
-        if not 0.0 <= p <= 1.0:
+        if ticket is None:
+            ticket = self.issue(p)[1]
+        elif not 0.0 <= p <= 1.0:
             raise bad_probability(p)
-        logit = self.issue(p)[1] if ticket is None else ticket
-        self._learn(residual(self._beta * logit, y) * logit)
+        self._learn(residual(self._state[0] * ticket, y) * ticket)

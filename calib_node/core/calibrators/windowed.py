@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from calib_node.core.calibrators.base import Calibrator
+from calib_node.core.calibrators.base import Calibrator, as_label, as_probability
 from calib_node.core.calibrators.fits import (
     IsotonicMap,
     PlattMap,
@@ -20,7 +20,7 @@ from calib_node.core.calibrators.fits import (
 from calib_node.core.calibrators.fits.checks import Floats, Integers
 from calib_node.core.calibrators.parameters import Parameter, check_parameters
 from calib_node.core.ranges import Interval
-from calib_node.core.refusal import bad_label, bad_probability, brief
+from calib_node.core.refusal import brief
 from calib_node.core.state import fields
 from calib_node.core.state.fields import StateError
 
@@ -64,18 +64,14 @@ class Windowed(Calibrator):
 
     def issue(self, p: float) -> tuple[float, None]:
         """Return the calibrated probability of `p` and no ticket."""
-        if not 0.0 <= p <= 1.0:
-            raise bad_probability(p)
+        p = as_probability(p)
         return (p if self._map is None else self._map.predict(p)), None
 
     def update(self, p: float, y: int, ticket: None = None) -> None:
         """Learn from the outcome `y` of the forecast made of `p`."""
-        if not 0.0 <= p <= 1.0:
-            raise bad_probability(p)
-        if y not in (0, 1):
-            raise bad_label(y)
+        p, y = as_probability(p), as_label(y)
         self._p.append(p)
-        self._y.append(int(y))
+        self._y.append(y)
         self._since += 1
         if self._since >= self._parameters['refit_every']:
             self._refit()

@@ -3,19 +3,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import deepcopy
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calib_node.core.calibrators.base import Calibrator
+from calib_node.core.calibrators.base import Calibrator, as_label, as_probability
 from calib_node.core.calibrators.mixture.delays import WINDOW, Delays
 from calib_node.core.calibrators.mixture.experts import NAMES, Experts, Features
 from calib_node.core.calibrators.mixture.weights import Weights
 from calib_node.core.calibrators.parameters import Parameter
 from calib_node.core.numerics.newton import UpdateNotFinite
-from calib_node.core.refusal import bad_label, bad_probability
 from calib_node.core.state import fields
 from calib_node.core.state.fields import StateError
 
@@ -103,8 +103,7 @@ class Mixture(Calibrator):
         return self._forecast(p)[0]
 
     def _forecast(self, p: float) -> tuple[float, Ticket]:
-        if not 0.0 <= p <= 1.0:
-            raise bad_probability(p)
+        p = as_probability(p)
         forecasts, features = self._experts.forecast(p)
         q, members = self._mixed.mix(forecasts)
         if not self._updates:
@@ -120,20 +119,32 @@ class Mixture(Calibrator):
 
     def update(self, p: float, y: int, ticket: Ticket | None = None) -> None:
         """Learn from the outcome `y` of the forecast made of `p`."""
-        if not 0.0 <= p <= 1.0:
-            raise bad_probability(p)
-        if y not in (0, 1):
-            raise bad_label(y)
-        y = int(y)
-        place, forecasts, members, features = self.issue(p)[1] if ticket is None else ticket
-        numbers = [*forecasts.tolist(), *members.tolist(), *features.stack.tolist()]
-        size = sum(numbers) + features.logit + sum(features.beta)
-        if not (0 <= place < self._issued and abs(size) < LARGEST):
-            raise UpdateNotFinite('the ticket holds what no forecast was made of')
+        p, y = as_probability(p), as_label(y)
+        if ticket is None:
+            ticket = self.issue(p)[1]
+        else:
+            self._check_ticket(ticket)
+        place, forecasts, members, features = ticket
         delay = self._delays.add(self._issued - 1 - place)
         self._updates += 1
         self._mixed.learn(forecasts, members, y, delay, self._updates)
         self._experts.learn(p, y, features, delay)
+
+    def _check_ticket(self, ticket: Ticket) -> None:
+        """Raise UpdateNotFinite if no forecast can have been made of a ticket.
+
+        With what one was made of no update can fail.
+        """
+        place, forecasts, members, features = ticket
+        numbers = [*forecasts.tolist(), *members.tolist(), *features.stack.tolist()]
+        size = sum(numbers) + features.logit + sum(features.beta)
+        if not (0 <= place < self._issued and abs(size) < LARGEST):
+            raise UpdateNotFinite('the ticket holds what no forecast was made of')
+
+    def _undo(self, ticket: Ticket | None) -> Callable[[], None]:
+        if ticket is not None:
+            self._check_ticket(ticket)
+        return super()._undo(ticket)
 
     def parameters(self) -> dict[str, Parameter]:
         """Return an empty dict."""

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,9 @@ from calib_node.core.refusal import brief
 
 CLASSES = Interval(2, 1000, whole=True)
 """Numbers of classes that can be calibrated."""
+
+SHOWN = 10
+"""Classes whose figures are shown one by one."""
 
 Floats = NDArray[np.float64]
 
@@ -45,7 +50,17 @@ class MulticlassCalibrator(Learner):
         return self._classes
 
     def predict(self, p: ArrayLike) -> Floats:
-        """Return the calibrated probabilities of `p`, shape (K,), and keep nothing.
+        """Return the calibrated probabilities of `p` and keep nothing.
+
+        Parameters
+        ----------
+        p : array_like of float, shape (K,)
+            One probability per class.
+
+        Returns
+        -------
+        ndarray of float, shape (K,)
+            Probabilities that sum to 1.
 
         Raises
         ------
@@ -56,7 +71,19 @@ class MulticlassCalibrator(Learner):
 
     @abstractmethod
     def issue(self, p: ArrayLike) -> tuple[Floats, Any]:
-        """Return the calibrated probabilities of `p`, shape (K,), and the ticket for its label.
+        """Return the calibrated probabilities of `p` and the ticket for its label.
+
+        Parameters
+        ----------
+        p : array_like of float, shape (K,)
+            One probability per class.
+
+        Returns
+        -------
+        q : ndarray of float, shape (K,)
+            Probabilities that sum to 1.
+        ticket : object
+            To be given to `update` with the label; of no other use.
 
         Raises
         ------
@@ -73,11 +100,11 @@ class MulticlassCalibrator(Learner):
         ValueError
             If `p` is not K probabilities or `label` is not a class index.
         UpdateNotFinite
-            If the update would not be finite.
+            If the update would not be finite; no class has changed then.
         """
 
     def state(self) -> dict[str, Any]:
-        """Return all that was learned as plain numbers, lists and dicts, ready for YAML."""
+        """Return all that was learned, as `Learner.state` does."""
         return {'classes': self._classes, **super().state()}
 
     def _checked(self, p: ArrayLike) -> Floats:
@@ -89,7 +116,7 @@ class MulticlassCalibrator(Learner):
         if array.shape != (self._classes,):
             given = array.size if array.ndim == 1 else f'an array of shape {array.shape}'
             raise ValueError(
-                f'{self._classes} probabilities are expected, one a class, not {given}'
+                f'{self._classes} probabilities are expected, one per class, not {given}'
             )
         if not (array.min() >= 0.0 and array.max() <= 1.0):
             wrong = array[~((array >= 0.0) & (array <= 1.0))][0]
@@ -109,6 +136,54 @@ class MulticlassCalibrator(Learner):
                 f'not {brief(label)}'
             )
         return int(label)
+
+
+def one_vs_rest_clip(clip: float, classes: int) -> float:
+    """Return the default clip of one class of many, made of that of a binary calibrator.
+
+    Of many classes most have a p near 0, and raised to 0.01 they would together take what the
+    likely class has.
+
+    Returns
+    -------
+    float
+        Probability, ``clip / classes``.
+    """
+    return clip / classes
+
+
+def by_class(figures: Mapping[str, Sequence[float]]) -> dict[str, float]:
+    """Return figures that each class has, by class or, of many classes, what spans them.
+
+    Parameters
+    ----------
+    figures : mapping of str to sequence of float
+        By name a number, or true or false, of each class.
+
+    Returns
+    -------
+    dict of str to float
+        Up to `SHOWN` classes all of them; of more the least, the median and the largest of each
+        figure, or the number of classes where it is true.
+
+    Examples
+    --------
+    >>> by_class({'a': [1.0, 0.9]})
+    {'a of class 0': 1.0, 'a of class 1': 0.9}
+    >>> list(by_class({'a': [1.0] * 100}))
+    ['a, least of the classes', 'a, median of the classes', 'a, largest of the classes']
+    """
+    shown: dict[str, float] = {}
+    for name, values in figures.items():
+        if len(values) <= SHOWN:
+            shown |= {f'{name} of class {k}': value for k, value in enumerate(values)}
+        elif isinstance(values[0], bool):
+            shown[f'{name}, number of classes'] = sum(values)
+        else:
+            shown[f'{name}, least of the classes'] = min(values)
+            shown[f'{name}, median of the classes'] = median(values)
+            shown[f'{name}, largest of the classes'] = max(values)
+    return shown
 
 
 def normalised(q: Floats, p: Floats) -> Floats:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -11,7 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calib_node.core.calibrators.base import Calibrator
-from calib_node.core.calibrators.multiclass.base import Floats, MulticlassCalibrator, normalised
+from calib_node.core.calibrators.multiclass.base import (
+    Floats,
+    MulticlassCalibrator,
+    by_class,
+    normalised,
+)
 from calib_node.core.calibrators.parameters import Parameter
 from calib_node.core.numerics.newton import UpdateNotFinite
 from calib_node.core.refusal import brief
@@ -19,7 +24,7 @@ from calib_node.core.state.fields import StateError
 
 
 class OneVsRest(MulticlassCalibrator):
-    """One binary calibrator a class, and the outputs renormalised to sum 1.
+    """One binary calibrator per class, and the outputs renormalised to sum 1.
 
     Parameters
     ----------
@@ -67,19 +72,33 @@ class OneVsRest(MulticlassCalibrator):
         ValueError
             If `p` is not K probabilities or `label` is not a class index.
         UpdateNotFinite
-            If the update of a class would not be finite; the other classes have learned then.
+            If the update of a class would not be finite; no class has changed then.
         """
         values, index = self._checked(p).tolist(), self._checked_label(label)
         tickets = [None] * self._classes if ticket is None else ticket
-        failure = ''
-        for k, binary in enumerate(self._calibrators):
-            try:
+        undo: list[Callable[[], None]] = []
+        try:
+            for binary, own in zip(self._calibrators, tickets):
+                undo.append(binary._undo(own))
+        except UpdateNotFinite as error:
+            raise UpdateNotFinite(f'of class {len(undo)}: {error}') from error
+        k = 0
+        try:
+            for k, binary in enumerate(self._calibrators):
                 binary.update(values[k], int(k == index), tickets[k])
-            except UpdateNotFinite as error:
-                failure = f'of class {k}: {error}'
-        if failure:
-            raise UpdateNotFinite(failure)
+        except Exception as error:
+            for learned in undo[:k]:
+                learned()
+            if isinstance(error, UpdateNotFinite):
+                raise UpdateNotFinite(f'of class {k}: {error}') from error
+            raise
         self._updates += 1
+
+    def figures(self) -> dict[str, float]:
+        """Return the figures of the binary calibrators by class, and the number of updates."""
+        each = [binary.figures() for binary in self._calibrators]
+        own = {name: [of[name] for of in each] for name in each[0] if name != 'updates'}
+        return {**by_class(own), **super().figures()}
 
     def reset(self) -> None:
         """Forget everything learned."""
@@ -114,6 +133,8 @@ class OneVsRest(MulticlassCalibrator):
                 binary.restore(own)
             except StateError as error:
                 raise StateError(f'in the state of class {k}, {error}') from None
+            if binary.updates != updates:
+                raise StateError(f'class {k} has {binary.updates} updates of {updates}')
         self._calibrators = calibrators
 
 

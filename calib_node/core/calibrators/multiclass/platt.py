@@ -3,17 +3,22 @@
 
 from __future__ import annotations
 
-from math import inf
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calib_node.core.calibrators.multiclass.base import Floats, MulticlassCalibrator, normalised
-from calib_node.core.calibrators.newton_learner import NewtonLearner
-from calib_node.core.calibrators.parameters import check_parameters
+from calib_node.core.calibrators.multiclass.base import (
+    Floats,
+    MulticlassCalibrator,
+    by_class,
+    normalised,
+    one_vs_rest_clip,
+)
+from calib_node.core.calibrators.newton_learner import NewtonLearner, not_positive_definite
 from calib_node.core.numerics.newton import UpdateNotFinite, project
 from calib_node.core.numerics.sigmoid import clipped_logit, sigmoids
+from calib_node.core.refusal import brief
 from calib_node.core.state import fields
 from calib_node.core.state.fields import StateError
 
@@ -54,14 +59,12 @@ class MulticlassPlattScaling(NewtonLearner, MulticlassCalibrator):
         clip: float | None = None,
         forgetting: float = 1.0,
     ) -> None:
-        super().__init__(classes)
+        MulticlassCalibrator.__init__(self, classes)
         if clip is None:
-            clip = 0.01 / self._classes
-        values = check_parameters(
-            {'gamma': gamma, 'rho': rho, 'radius': radius, 'clip': clip, 'forgetting': forgetting}
+            clip = one_vs_rest_clip(0.01, self._classes)
+        NewtonLearner.__init__(
+            self, gamma=gamma, rho=rho, radius=radius, clip=clip, forgetting=forgetting
         )
-        self._set(values)
-        self.reset()
 
     @property
     def a(self) -> Floats:
@@ -79,10 +82,14 @@ class MulticlassPlattScaling(NewtonLearner, MulticlassCalibrator):
         _, _, a00, a01, a11 = self._state
         return np.stack([a00, a01, a01, a11], axis=1).reshape(-1, 2, 2)
 
+    def figures(self) -> dict[str, float]:
+        """Return a and b by class and the number of updates."""
+        return {**by_class({'a': self.a.tolist(), 'b': self.b.tolist()}), **super().figures()}
+
     def reset(self) -> None:
         """Go back to (a, b) = (1, 0) for each class."""
         start = np.array([1.0, 0.0, self._rho, 0.0, self._rho])
-        # Rows a, b, A00, A01, A11; a column a class.
+        # Rows a, b, A00, A01, A11; one column per class.
         self._state: Floats = np.repeat(start[:, np.newaxis], self._classes, axis=1)
         self._updates = 0
 
@@ -122,27 +129,13 @@ class MulticlassPlattScaling(NewtonLearner, MulticlassCalibrator):
         self._state = state
         self._updates += 1
 
-    def _configure(self, values: dict[str, Any]) -> None:
-        """Take over new parameters; `rho` and `radius` act as in `OnlinePlattScaling`."""
-        radius = values['radius']
-        self._state = _adapted(
-            self._state, values['rho'] - self._rho, radius if radius < self._radius else inf
-        )
-        self._set(values)
-
     def _learned(self) -> dict[str, Any]:
-        a, b = self._state[0].tolist(), self._state[1].tolist()
-        return {'a': a, 'b': b, 'A': self._state[2:].T.tolist()}
+        return {'a': self.a.tolist(), 'b': self.b.tolist(), 'A': self.A.tolist()}
 
     def _restore(self, state: dict[str, Any], parameters: dict[str, Any], updates: int) -> None:
         count = self._classes
         a, b = fields.numbers(state, 'a', count), fields.numbers(state, 'b', count)
-        # A row a class: A00, A01, A11.
-        matrices = fields.rows(state, 'A', (count, 3))
-        restored = np.array([a, b, *zip(*matrices)])
-        wrong = ~_positive_definite(restored)
-        if wrong.any():
-            raise StateError(f'A of class {int(wrong.argmax())} must be positive definite')
+        restored = np.array([a, b, *zip(*_matrices(state, count))])
         if updates == 0 and a == [1.0] * count and b == [0.0] * count:
             # The start may lie outside a radius below 1; the first step brings it in.
             self.reset()
@@ -153,7 +146,31 @@ class MulticlassPlattScaling(NewtonLearner, MulticlassCalibrator):
                 f'(a, b) of class {int(outside.argmax())} is outside its own radius '
                 f'{parameters["radius"]!r}'
             )
-        self._state = _adapted(restored, self._rho - parameters['rho'], self._radius)
+        self._state = self._adapted(restored, parameters['rho'], self._rho, self._radius)
+
+    @staticmethod
+    def _adapted(state: Floats, before: float, rho: float, radius: float) -> Floats:
+        change = rho - before
+        adapted: Floats = state + np.array([0.0, 0.0, change, 0.0, change])[:, np.newaxis]
+        if not _positive_definite(adapted).all():
+            raise StateError(not_positive_definite(change))
+        _project(adapted, np.hypot(adapted[0], adapted[1]) > radius * (1.0 + 1e-9), radius)
+        return adapted
+
+
+def _matrices(state: dict[str, Any], count: int) -> list[tuple[float, float, float]]:
+    """Return the upper triangle of the matrix of each class in a saved state."""
+    matrices = state.get('A')
+    if not isinstance(matrices, list) or len(matrices) != count:
+        raise StateError(f'A must be a list of {count} 2x2 matrices, not {brief(matrices)}')
+    triangles = []
+    for k, own in enumerate(matrices):
+        try:
+            (a00, a01), (_, a11) = fields.positive_definite({'A': own}, 'A', 2)
+        except StateError as error:
+            raise StateError(f'of class {k}, {error}') from None
+        triangles.append((a00, a01, a11))
+    return triangles
 
 
 def _positive_definite(state: Floats) -> NDArray[np.bool_]:
@@ -169,12 +186,3 @@ def _project(state: Floats, outside: NDArray[np.bool_], radius: float) -> None:
     for k in np.flatnonzero(outside).tolist():
         t0, t1, a00, a01, a11 = state[:, k].tolist()
         state[:2, k] = project(t0, t1, a00, a01, a11, radius)
-
-
-def _adapted(state: Floats, rho_shift: float, radius: float) -> Floats:
-    """Return `state` as it would be with another rho and within another radius."""
-    adapted: Floats = state + np.array([0.0, 0.0, rho_shift, 0.0, rho_shift])[:, np.newaxis]
-    if not _positive_definite(adapted).all():
-        raise StateError(f'A would not stay positive definite when rho changes by {rho_shift:g}')
-    _project(adapted, np.hypot(adapted[0], adapted[1]) > radius * (1.0 + 1e-9), radius)
-    return adapted

@@ -70,7 +70,7 @@ class MulticlassTemperature(MulticlassCalibrator, TemperatureLearner):
     def issue(self, p: ArrayLike) -> tuple[Floats, Floats]:
         """Return the calibrated probabilities of `p` and its ticket, their logarithms."""
         z = np.log(np.maximum(self._checked(p), self._low))
-        return softmax(self._beta, z), z
+        return softmax(self._state[0], z), z
 
     def issue_logits(self, logits: ArrayLike) -> tuple[Floats, Floats]:
         """Return the calibrated probabilities of K logits, and the ticket.
@@ -81,7 +81,7 @@ class MulticlassTemperature(MulticlassCalibrator, TemperatureLearner):
             If they are not K finite numbers.
         """
         z = self._log_probabilities(logits)
-        return softmax(self._beta, z), z
+        return softmax(self._state[0], z), z
 
     def update(self, p: ArrayLike, label: int, ticket: Floats | None = None) -> None:
         """Learn from the outcome `label` of the forecast made of `p`."""
@@ -102,7 +102,7 @@ class MulticlassTemperature(MulticlassCalibrator, TemperatureLearner):
 
     def _learn_class(self, z: Floats, label: int) -> None:
         index = self._checked_label(label)
-        self._learn(float((softmax(self._beta, z) * (z - z[index])).sum()))
+        self._learn(float((softmax(self._state[0], z) * (z - z[index])).sum()))
 
     def _log_probabilities(self, logits: ArrayLike) -> Floats:
         z = np.asarray(logits, dtype=np.float64)

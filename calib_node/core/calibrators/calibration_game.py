@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Forecasts that are calibrated against any outcomes."""
+"""The game against outcomes by which forecasts stay calibrated, whatever the outcomes are."""
 
 from __future__ import annotations
 
 
-class F99:
-    """Foster's forecaster of 1999, whose forecasts are calibrated against any outcomes.
+class CalibrationGame:
+    """Foster's game of 1999 (F99), whose forecasts are calibrated against any outcomes.
 
     It forecasts mid-points of equal bins of [0, 1]. One whose mean outcome lies within its bin is
     sound, and so is one never forecast: the preferred one is forecast if it is sound, else the
@@ -33,7 +33,7 @@ class F99:
 
     Examples
     --------
-    >>> game = F99(bins=2, preferred=1)
+    >>> game = CalibrationGame(bins=2, preferred=1)
     >>> game.choice
     (1, 1.0)
     >>> game.learn(1, 0)
