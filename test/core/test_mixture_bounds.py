@@ -7,14 +7,12 @@ All bounds are on log-losses in nats, against experts as clipped, and hold after
 from __future__ import annotations
 
 import math
-import random
 from functools import cache
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from calib_node.core.calibrators import Mixture
 from calib_node.core.calibrators.mixture.experts import CLIP
 from calib_node.core.calibrators.mixture.weights import FIXED_SHARE, Weights
 
@@ -271,41 +269,3 @@ def test_one_instance_has_no_such_bound_with_late_labels():
     long, _ = excess_on_waves(1, delay, 8000)
     assert short > 10 * bound
     assert long > 1.8 * short
-
-
-OPPONENTS = {
-    'a coin': lambda t, q, g: (g.random(), g.randint(0, 1)),
-    'calibrated': lambda t, q, g: (lambda p: (p, int(g.random() < p)))(g.random()),
-    'always wrong and certain': lambda t, q, g: (float(t % 2), 1 - t % 2),
-    'certain, right and wrong in turn': lambda t, q, g: (1.0, t % 2),
-    'alternating': lambda t, q, g: (0.7, t % 2),
-    'reversed half way': lambda t, q, g: ((0.05, 0.95)[(t % 2) ^ (t > 200)], t % 2),
-    'against the mixture': lambda t, q, g: (round(g.random(), 1), None),
-    'against the mixture, p fixed': lambda t, q, g: (0.99, None),
-    'against p': lambda t, q, g: (lambda p: (p, int(p < 0.5)))(g.random()),
-    'in runs': lambda t, q, g: (0.6, t // 25 % 2),
-}
-
-
-@pytest.mark.parametrize('opponent', OPPONENTS)
-def test_the_mixture_is_within_ln_39_of_each_of_its_experts(opponent):
-    mixture, generator, rows, raw = Mixture(), random.Random(1), [], []
-    for t in range(400):
-        p, y = OPPONENTS[opponent](t, None, generator)
-        q, ticket = mixture.issue(p)
-        if y is None:
-            y = int(q < 0.5)
-        # The first forecast is that of one expert, for better or worse.
-        of_whole = of(q, y) if t else 0.0
-        rows.append((of_whole, of(ticket.members, y), of(ticket.forecasts, y)))
-        chance = p if y else 1.0 - p
-        raw.append(-math.log(chance) if chance else math.inf)
-        mixture.update(p, y, ticket)
-    losses = Losses(rows)
-    assert np.all(losses.whole <= losses.best + math.log(39.0) + ROUNDING)
-    assert np.all(
-        losses.members[:, NO_SHARE].max(axis=1) <= losses.best + math.log(13.0) + ROUNDING
-    )
-    # Clipping costs the raw probability no more than this where it is right and certain.
-    clipping = -math.log(1.0 - CLIP) * np.arange(1, 401)
-    assert np.all(losses.whole <= np.cumsum(raw) + math.log(39.0) + clipping + ROUNDING)

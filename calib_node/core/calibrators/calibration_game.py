@@ -5,7 +5,7 @@ from __future__ import annotations
 
 
 class CalibrationGame:
-    """Foster's game of 1999 (F99), whose forecasts are calibrated against any outcomes.
+    """Foster's game of 1999 (F99): forecasts that any outcomes leave calibrated to half a bin.
 
     It forecasts mid-points of equal bins of [0, 1]. One whose mean outcome lies within its bin is
     sound, and so is one never forecast: the preferred one is forecast if it is sound, else the

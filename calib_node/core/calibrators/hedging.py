@@ -155,9 +155,9 @@ class HedgingOnlinePlattScaling(Hedging):
     """Hedges the forecasts of Online Platt Scaling in bins of its output (HOPS).
 
     In each bin of Online Platt Scaling's output a `CalibrationGame` prefers that bin's forecast.
-    It is calibrated whatever the outcomes, even against an opponent who knows the method but not
-    the random numbers, which no deterministic forecaster can be. The price is forecasts at the
-    mid-points of bins alone, and random ones.
+    It is calibrated to half a bin whatever the outcomes, even against an opponent who knows the
+    method but not the random numbers, which no deterministic forecaster can be. The price is
+    forecasts at the mid-points of bins alone, and random ones.
 
     Parameters
     ----------

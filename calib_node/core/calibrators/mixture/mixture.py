@@ -47,8 +47,9 @@ class Mixture(Calibrator):
     Notes
     -----
     Until the first label it forecasts what `ops` starts from, the clipped `p`. With labels at once
-    its log-loss from there on is at most that of any expert (as clipped to ``[0.001, 0.999]``)
-    plus ln 39 = 3.7, whatever the labels. No useful bound is known where they are late. `Weights`
+    its summed log-loss is at most that of any expert (as clipped to ``[0.001, 0.999]``) plus
+    ln 39 = 3.7 for the mixing, and 1.7 for the first forecast, which is not the mixture's own:
+    5.4 nats in all, whatever the labels. No useful bound is known where they are late. `Weights`
     says what is proved; the experts are chosen by theory and on held-out streams.
 
     References
