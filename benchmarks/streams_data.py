@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The streams: probabilities of a classifier and labels, in order."""
+"""Seven streams of a frozen Hoeffding tree, and two of a forest that are files."""
 
 from __future__ import annotations
 
 import csv
 import random
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,57 +13,34 @@ from typing import Any
 import numpy as np
 from river import datasets, tree
 from river.datasets import synth
+from runs import Samples
 
 Rows = Iterable[tuple[dict[str, float], Any]]
 
 ROWS = 5000
-"""Samples of a stream that river ships."""
-LENGTHS = {'elec2': ROWS, 'credit': 12_000}
-"""First samples of a file, where not all are used."""
+"""Samples of a stream, where it has so many."""
 
-ORIGINS = {
-    'elec2': 'OpenML 151, electricity: electricity.csv as river.datasets.Elec2().download() '
-    'fetches it, or a CSV of p_raw,label made from it',
-    'bank': 'UCI Bank Marketing: a CSV of p_raw,label from a forest of 1000 trees',
-    'credit': 'UCI Default of Credit Card Clients: a CSV of p_raw,label from a forest of 1000 '
-    'trees',
-    'cifar': 'CIFAR-10 outputs: .npz of EFS-OpenSource/calibration-framework (predictions, '
-    'ground_truth) or of AIgen/df-posthoc-calibration (logits, labels)',
+FILES = {
+    'elec2': (
+        ('electricity.csv', 'stream_elec2.csv'),
+        'OpenML 151, electricity: electricity.csv as river.datasets.Elec2().download() fetches '
+        'it, or a CSV of p_raw,label made from it',
+    ),
+    'bank': (
+        ('paper_bank_rf_seed0.csv', 'bank.csv'),
+        'UCI Bank Marketing: a CSV of p_raw,label from a forest of 1000 trees',
+    ),
+    'credit': (
+        ('paper_credit_rf_seed0.csv', 'credit.csv'),
+        'UCI Default of Credit Card Clients: a CSV of p_raw,label from a forest of 1000 trees',
+    ),
 }
-"""Where each file that is not part of river comes from."""
-
-PATTERNS = {
-    'elec2': ('electricity.csv', 'stream_elec2.csv'),
-    'bank': ('paper_bank_rf_seed0.csv', 'bank.csv'),
-    'credit': ('paper_credit_rf_seed0.csv', 'credit.csv'),
-    'cifar': ('*cifar*10*.npz',),
-}
-"""Names under which a folder is searched for the files."""
-
-
-@dataclass(frozen=True)
-class Samples:
-    """A stream as the calibrators see it."""
-
-    name: str
-    p: list[float]
-    y: list[int]
-
-    def __len__(self) -> int:
-        return len(self.p)
+"""Names under which a folder is searched for what river does not ship, and where it comes from."""
 
 
 def drift(before: Rows, after: Rows) -> Rows:
     """Change from one stream to the other around the middle."""
     return synth.ConceptDriftStream(before, after, seed=3, position=2500, width=500)
-
-
-def read_elec2(path: Path) -> Rows:
-    """Yield features and label as river does from the file that it downloads."""
-    with path.open(newline='') as file:
-        for row in csv.DictReader(file):
-            label = row.pop('class') == 'UP'
-            yield {name: int(v) if name == 'day' else float(v) for name, v in row.items()}, label
 
 
 STREAMS: dict[str, Callable[[], Rows]] = {
@@ -82,7 +58,15 @@ STREAMS: dict[str, Callable[[], Rows]] = {
 NAMES = ('phishing', 'elec2', *list(STREAMS)[1:], 'bank', 'credit')
 
 
-def frozen_tree(name: str, rows: Rows, count: int = ROWS) -> Samples:
+def read_elec2(path: Path) -> Rows:
+    """Yield features and label as river does from the file that it downloads."""
+    with path.open(newline='') as file:
+        for row in csv.DictReader(file):
+            label = row.pop('class') == 'UP'
+            yield {name: int(v) if name == 'day' else float(v) for name, v in row.items()}, label
+
+
+def frozen_tree(name: str, rows: Rows, count: int) -> Samples:
     """Return what a Hoeffding tree says that has learned 500 samples of the first half.
 
     It learns nothing more, so that its probabilities grow worse where the stream drifts.
@@ -97,35 +81,22 @@ def frozen_tree(name: str, rows: Rows, count: int = ROWS) -> Samples:
     return Samples(name, p, [int(y) for _, y in data])
 
 
-def is_probabilities(path: Path) -> bool:
-    """Tell whether a CSV holds p_raw,label and not features."""
+def find(name: str, folder: Path | None) -> Path | None:
+    """Return the file of a stream in a folder, if it is there."""
+    paths = [folder / file for file in FILES[name][0]] if folder else []
+    return next((path for path in paths if path.is_file()), None)
+
+
+def load(name: str, path: Path | None = None, count: int | None = None) -> Samples:
+    """Return a stream of at most `count` samples; `path` for those that river does not ship."""
+    if path is None:
+        return frozen_tree(name, STREAMS[name](), count or ROWS)
     with path.open() as file:
-        return file.readline().startswith('p_raw,label')
-
-
-def read_probabilities(name: str, path: Path, count: int | None = None) -> Samples:
-    """Read a CSV whose first columns are p_raw and label."""
-    if not is_probabilities(path):
-        raise SystemExit(f'{path} must start with a line p_raw,label: {ORIGINS[name]}')
+        probabilities = file.readline().startswith('p_raw,label')
+    if not probabilities and name == 'elec2':
+        return frozen_tree(name, read_elec2(path), count or ROWS)
+    if not probabilities:
+        raise SystemExit(f'{path} must start with a line p_raw,label: {FILES[name][1]}')
+    count = count or {'elec2': ROWS, 'credit': 12_000}.get(name)
     table = np.loadtxt(path, delimiter=',', skiprows=1, usecols=(0, 1), max_rows=count)
     return Samples(name, table[:, 0].tolist(), table[:, 1].astype(int).tolist())
-
-
-def load(name: str, path: Path | None, count: int | None) -> Samples:
-    """Return a stream of at most `count` samples; `path` for those that river does not ship."""
-    if name in STREAMS:
-        return frozen_tree(name, STREAMS[name](), count or ROWS)
-    assert path is not None
-    if name == 'elec2' and not is_probabilities(path):
-        return frozen_tree(name, read_elec2(path), count or ROWS)
-    return read_probabilities(name, path, count or LENGTHS.get(name))
-
-
-def find(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield what a folder has of the files, by their names."""
-    for what, patterns in PATTERNS.items():
-        for pattern in patterns:
-            found = sorted(folder.glob(pattern))
-            yield from ((what, path) for path in found)
-            if found:
-                break
