@@ -16,12 +16,14 @@ from __future__ import annotations
 import argparse
 import random
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
 from statistics import median
 
 import numpy as np
 
 from calib_node.core.calibrators import CALIBRATORS, create, create_multiclass
+from calib_node.core.evaluate import progressive
 from calib_node.core.metrics import RollingReliability
 
 Samples = list[tuple[float, int]]
@@ -44,16 +46,15 @@ class Lookup:
         return self
 
 
+def exhaust(iterator: Iterator[object]) -> None:
+    """Run an iterator to its end."""
+    deque(iterator, maxlen=0)
+
+
 def method(name: str) -> Callable[[Samples], None]:
     """Return a run of one of our methods that goes on where it was left."""
     calibrator = create(name)
-
-    def run(samples: Samples) -> None:
-        for p, y in samples:
-            _, ticket = calibrator.issue(p)
-            calibrator.update(p, y, ticket)
-
-    return run
+    return lambda samples: exhaust(progressive(calibrator, samples))
 
 
 def peer() -> Callable[[Samples], None]:
@@ -103,9 +104,7 @@ def one_vs_rest(method: str, rounds: int) -> float:
     times = []
     for _ in range(rounds):
         before = time.process_time()
-        for p, label in zip(samples, labels, strict=True):
-            _, ticket = calibrator.issue(p)
-            calibrator.update(p, label, ticket)
+        exhaust(progressive(calibrator, zip(samples, labels, strict=True)))
         times.append((time.process_time() - before) / len(labels))
     return 1000.0 * median(times)
 

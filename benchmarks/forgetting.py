@@ -14,10 +14,12 @@ from statistics import median_low
 
 import numpy as np
 from numpy.typing import NDArray
-from streams_tables import Table
+from tables import Table, digits
 
 from calib_node.core.calibrators import OnlinePlattScaling
+from calib_node.core.evaluate import forecasts, progressive
 from calib_node.core.metrics import log_loss
+from calib_node.core.numerics.sigmoid import sigmoids
 from calib_node.tools.progress import Progress
 
 Floats = NDArray[np.float64]
@@ -29,11 +31,6 @@ MOST = 30_000
 """Samples within which it must have come half of the way."""
 CALIBRATED = 20_000
 """Samples that the log-loss is of."""
-
-
-def sigmoid(z: Floats) -> Floats:
-    """Return the logistic function."""
-    return 1 / (1 + np.exp(-z))
 
 
 def draw(count: int, seed: int) -> tuple[Floats, Floats]:
@@ -49,9 +46,9 @@ def samples_to_half(
 ) -> int:
     """Return how many samples of the change it takes, `MOST` if more."""
     bias = np.where(np.arange(len(logits)) < after, 0.0, BIAS)
-    labels = (thresholds < sigmoid(logits + bias)).astype(int).tolist()
-    for number, (p, y) in enumerate(zip(sigmoid(logits).tolist(), labels, strict=True), 1):
-        calibrator.update(p, y)
+    labels = (thresholds < sigmoids(logits + bias)).astype(int).tolist()
+    samples = zip(sigmoids(logits).tolist(), labels, strict=True)
+    for number, _ in enumerate(progressive(calibrator, samples), 1):
         if number > after and calibrator.b <= BIAS / 2:
             return number - after
         if number == after + MOST:
@@ -62,23 +59,13 @@ def samples_to_half(
 def calibrated(count: int, seed: int) -> tuple[list[float], list[int]]:
     """Return probabilities and labels that they are right about."""
     generator = np.random.default_rng(seed)
-    p = sigmoid(generator.normal(0.0, SPREAD, count))
+    p = sigmoids(generator.normal(0.0, SPREAD, count))
     return p.tolist(), (generator.random(count) < p).astype(int).tolist()
 
 
 def price(calibrator: OnlinePlattScaling, p: list[float], y: list[int]) -> float:
     """Return the log-loss."""
-    forecasts = []
-    for one, label in zip(p, y, strict=True):
-        forecast, ticket = calibrator.issue(one)
-        forecasts.append(forecast)
-        calibrator.update(one, label, ticket)
-    return log_loss(forecasts, y)
-
-
-def digits(value: float) -> str:
-    """Return a number to four digits, without a leading zero."""
-    return f'{value:.4f}'.removeprefix('0')
+    return log_loss(forecasts(calibrator, zip(p, y, strict=True)), y)
 
 
 def main(command: list[str] | None = None) -> None:
@@ -114,7 +101,7 @@ def main(command: list[str] | None = None) -> None:
                 row.append(f'{counts[0]}; {min(counts)}, {median_low(counts)}, {max(counts)}')
                 progress.advance(f'forgetting {forgetting:g}')
             table.rows.append(row)
-    print(f'\n{table.text()}')
+    print(table)
 
 
 if __name__ == '__main__':

@@ -14,53 +14,23 @@ from __future__ import annotations
 
 import argparse
 import os
-import random
 import statistics
 import sys
 import time
-from collections import deque
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from calib_node.core.calibrators import CALIBRATORS, create
-from calib_node.core.matching import create_matcher
-from calib_node.core.metrics import brier, ece, log_loss, reliability
-from calib_node.core.pipeline import Pipeline
-from calib_node.core.samples import NANOSECONDS, Label, Prediction
+from calib_node.core.calibrators import CALIBRATORS
 from calib_node.tools.progress import Progress
 
 PARTS = 100
 SETTLED = 100_000
 """Samples after which nothing has a reason to grow."""
-INTERVAL = NANOSECONDS // 100
-LABEL_DELAY = 100
-LOST = 0.02
-WINDOW = 1000
 PAGE = os.sysconf('SC_PAGE_SIZE')
 
 GROWTH = 5.0
 ERROR = 1e-9
 SLOWER = 0.05
-
-Sample = tuple[float, float, int]
-"""Raw, published, label."""
-
-
-class Run(Protocol):
-    """What is measured."""
-
-    def part(self, first: int, number: int) -> None:
-        """Run samples, the first of which has the number `first`, to their end."""
-
-    def processor_seconds(self) -> float:
-        """Return the processor time used so far."""
-
-    def error(self) -> float:
-        """Return how far the figures are from those of the samples in the window."""
-
-    @property
-    def process(self) -> int | str:
-        """The process whose memory is looked at."""
 
 
 def megabytes(process: int | str) -> float:
@@ -68,68 +38,12 @@ def megabytes(process: int | str) -> float:
     return int(Path(f'/proc/{process}/statm').read_text().split()[1]) * PAGE / 1e6
 
 
-def farthest(figures: list[float], expected: list[float]) -> float:
-    """Return the largest difference; where both are NaN there is none."""
-    pairs = zip(figures, expected, strict=True)
-    return max(abs(a - b) for a, b in pairs if not (a != a and b != b))
-
-
-def diagram(p: list[float], y: list[int], bins: int) -> list[float]:
-    """Return a reliability diagram, bin by bin, computed from all samples."""
-    table = reliability(p, y, bins)
-    return [float(x) for row in zip(table.count, table.mean, table.frequency) for x in row]
-
-
-class PipelineRun:
-    """The pipeline in this process."""
-
-    process = 'self'
-
-    def __init__(self, method: str) -> None:
-        matcher = create_matcher('nearest', INTERVAL, 60 * NANOSECONDS, NANOSECONDS, 10_000)
-        self._pipeline = Pipeline(create(method), matcher, window=WINDOW)
-        self._generator = random.Random(0)
-        self._window: deque[Sample] = deque(maxlen=WINDOW)
-
-    def part(self, first: int, number: int) -> None:
-        """As in `Run`."""
-        chance = self._generator.random
-        predict, label, keep = self._pipeline.predict, self._pipeline.label, self._window.append
-        for i in range(first, first + number):
-            predict(Prediction(i * INTERVAL, chance()))
-            if i > LABEL_DELAY and chance() > LOST:
-                for match in label(Label((i - LABEL_DELAY) * INTERVAL, float(chance() < 0.5))):
-                    keep((match.raw, match.published, match.label))
-
-    def processor_seconds(self) -> float:
-        """As in `Run`."""
-        return time.process_time()
-
-    def error(self) -> float:
-        """As in `Run`."""
-        if not self._window:
-            return 0.0
-        raw, published, y = (list(column) for column in zip(*self._window))
-        errors = []
-        for figures, p in ((self._pipeline.raw, raw), (self._pipeline.calibrated, published)):
-            found = [figures.ece(), figures.brier(), figures.log_loss()]
-            errors.append(farthest(found, [ece(p, y), brier(p, y), log_loss(p, y)]))
-            table = [float(x) for row in figures.table() for x in row]
-            errors.append(farthest(table, diagram(p, y, figures.bins)))
-        return max(errors)
-
-    def __enter__(self) -> PipelineRun:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-
 def judge(
     seconds: list[float], sizes: list[int], memory: list[float], error: float, settled: int
 ) -> bool:
     """Print what was measured; return whether it is within the bounds."""
-    rates = [n / s for n, s in zip(sizes, seconds, strict=True)]
+    # Of a process of its own the time is known to a tick.
+    rates = [n / max(s, 0.01) for n, s in zip(sizes, seconds, strict=True)]
     tenth = max(len(rates) // 10, 1)
     first, last = statistics.median(rates[:tenth]), statistics.median(rates[-tenth:])
     growth = memory[-1] - memory[settled]
@@ -150,7 +64,7 @@ def judge(
 
 
 def measure(run: Any, samples: int) -> bool:
-    """Run all parts; return whether what was measured is within the bounds."""
+    """Go through all parts of a `soak_runs.Run`; return whether it is within the bounds."""
     size = max(samples // PARTS, 1)
     firsts = range(1, samples + 1, size)
     sizes = [min(size, samples + 1 - first) for first in firsts]
@@ -177,13 +91,14 @@ def main() -> None:
     parser.add_argument('--method', choices=list(CALIBRATORS), default='ops')
     arguments = parser.parse_args()
     if arguments.dds:
-        from soak_node import NodeRun
+        from soak_node import node_run
 
-        opened: Any = NodeRun(arguments.method)
+        with node_run(arguments.method) as run:
+            within = measure(run, arguments.samples or 1_000_000)
     else:
-        opened = PipelineRun(arguments.method)
-    with opened as run:
-        within = measure(run, arguments.samples or (1_000_000 if arguments.dds else 10_000_000))
+        from soak_runs import PipelineRun
+
+        within = measure(PipelineRun(arguments.method), arguments.samples or 10_000_000)
     sys.exit(0 if within else 1)
 
 

@@ -3,12 +3,22 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-SHARED_DATA = Path(__file__).resolve().parents[2] / 'shared' / 'data'
+ROOT = Path(__file__).resolve().parents[1]
+SHARED_DATA = ROOT.parent / 'shared' / 'data'
+
+
+@pytest.fixture
+def import_benchmark(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
+    """Import a module of the benchmarks, which are scripts and no package."""
+    monkeypatch.syspath_prepend(str(ROOT / 'benchmarks'))
+    return importlib.import_module
 
 
 @pytest.fixture

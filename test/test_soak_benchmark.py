@@ -3,26 +3,24 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from calib_node.core.calibrators import CALIBRATORS
 
-ROOT = Path(__file__).resolve().parents[1]
+
+@pytest.fixture
+def soak(import_benchmark):
+    return import_benchmark('soak')
 
 
 @pytest.fixture
-def soak(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / 'benchmarks'))
-    import soak
-
-    return soak
+def runs(import_benchmark):
+    return import_benchmark('soak_runs')
 
 
 @pytest.mark.parametrize('method', list(CALIBRATORS))
-def test_figures_of_a_short_run_are_exact(soak, method):
-    run = soak.PipelineRun(method)
+def test_figures_of_a_short_run_are_exact(soak, runs, method):
+    run = runs.PipelineRun(method)
     assert run.error() == 0.0
     for first in (1, 1001, 2001):
         run.part(first, 1000)
@@ -31,8 +29,19 @@ def test_figures_of_a_short_run_are_exact(soak, method):
     assert soak.megabytes(run.process) > 1.0
 
 
-def test_a_whole_run_goes_through_every_sample_and_tells(soak, capsys):
-    run = soak.PipelineRun('ops')
+def test_a_figure_that_is_off_is_seen(runs):
+    run = runs.PipelineRun('ops')
+    run.part(1, 1000)
+    raw, calibrated = run.figures()
+    run.figures = lambda: (raw, [*calibrated[:-1], calibrated[-1] + 0.01])
+    assert run.error() == pytest.approx(0.01)
+    # The node publishes the last of them alone.
+    run.figures = lambda: (raw[2:], [calibrated[2] + 0.02, *calibrated[3:]])
+    assert run.error() == pytest.approx(0.02)
+
+
+def test_a_whole_run_goes_through_every_sample_and_tells(soak, runs, capsys):
+    run = runs.PipelineRun('ops')
     parts = []
     run.part = lambda first, number: parts.append((first, number))
     run.processor_seconds = iter(range(1000)).__next__
