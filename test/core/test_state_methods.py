@@ -104,9 +104,20 @@ def test_bad_file_that_waited_is_told_and_its_bak_is_used(path):
         [
             f'the state file {waiting} is bad: it is not a table of fields',
             f'it is kept as {aside}',
-            f'{waiting}.bak is used',
+            'the .bak before it is used',
         ],
     )
+
+
+def test_bak_of_this_method_below_the_file_of_another_is_used_and_told(path):
+    """Somebody has put it there."""
+    saved(path, 1, 2)
+    other = saved(path.with_name('other'), 3, method='beta').path
+    other.rename(path)
+    only = "of method 'ops' only {} is left, and it is used"
+    assert started(path) == (1, [only.format(f'{path}.bak')])
+    assert started(path, 'beta') == (3, [])
+    assert started(path) == (1, [only.format(f'{path}.method-ops.bak')])
 
 
 def test_older_file_of_that_name_is_kept(path):

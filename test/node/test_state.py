@@ -6,16 +6,16 @@ from __future__ import annotations
 import stat
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 from diagnostic_msgs.msg import DiagnosticStatus
 
 from calib_node.core.calibrators import create
-from calib_node.core.state.document import make_document
 
-from .harness import SECOND, Client, World, wait_until
-from .privileges import obey_permissions, skip_where_they_do_not_hold
+from .harness import SECOND, Client, World
+from .states import kept, state_text
 
 SECONDS = count(1)
 
@@ -26,20 +26,12 @@ def teach(client: Client, number: int, start: int = 1) -> None:
         client.teach(i * SECOND, 0.9, i % 2)
 
 
-def write_state(path: Path, updates: int, node: str = '/calib_node') -> dict:
+def write_state(path: Path, updates: int, **changed: Any) -> dict:
     """Write the file that a node saves after so many updates; return what it holds."""
-    calibrator = create('ops')
-    for i in range(updates):
-        calibrator.update(0.9, i % 2)
-    document = {**make_document(calibrator, node), 'saved_at': '2024-01-01T00:00:00+00:00'}
+    text = state_text(updates, **changed)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(yaml.safe_dump(document, sort_keys=False))
-    return document
-
-
-def set_aside(world: World, why: str) -> list[Path]:
-    path = world.state_path()
-    return sorted(path.parent.glob(f'{path.name}.{why}-*'))
+    path.write_text(text)
+    return yaml.safe_load(text)
 
 
 # Services
@@ -61,18 +53,24 @@ def test_save_state_writes_what_is_learned(world: World):
     assert 'nothing has changed' in again.message
 
 
-def test_load_state_goes_back_to_what_was_saved(world: World):
-    _, client = world.connected()
+def test_load_state_goes_back_to_what_was_saved_and_keeps_what_was_learned(world: World):
+    _, client = world.connected({'state.autosave_period': 0.0})
     teach(client, 2)
     saved = client.ask(20 * SECOND, 0.7)
     client.trigger('save_state')
     teach(client, 3, start=21)
     assert client.ask(40 * SECOND, 0.7) != saved
     answer = client.trigger('load_state')
+    before = kept(world.state_path(), 'before-load')
     assert answer.success
-    assert 'loaded 2 updates' in answer.message
+    assert answer.message.startswith(f'loaded 2 updates from {world.state_path()}')
+    assert answer.message.endswith(f'what was learned before is kept as {before}')
+    assert yaml.safe_load(before.read_text())['updates'] == 5
     assert client.ask(41 * SECOND, 0.7) == saved
     assert client.figure('updates') == 2
+    again = client.trigger('load_state')
+    assert again.success
+    assert 'before' not in again.message
 
 
 @pytest.fixture(scope='module')
@@ -120,7 +118,7 @@ def test_reset_moves_the_file_and_keeps_what_is_pending(world: World):
     assert (figures['a'], figures['b'], figures['updates']) == ('1.0', '0.0', '0')
     assert figures['samples in window'] == '0'
     assert client.ask(21 * SECOND, 0.6) == create('ops').predict(0.6)
-    (before,) = set_aside(world, 'before-reset')
+    before = kept(world.state_path(), 'before-reset')
     assert yaml.safe_load(before.read_text()) == learned
     assert world.state()['updates'] == 0
     # The forecast from before the reset still waits for its label.
@@ -133,7 +131,7 @@ def test_reset_keeps_even_what_was_never_saved(world: World):
     teach(client, 1)
     assert client.trigger('reset').success
     assert world.state()['updates'] == 0
-    (before,) = set_aside(world, 'before-reset')
+    before = kept(world.state_path(), 'before-reset')
     assert yaml.safe_load(before.read_text())['updates'] == 1
 
 
@@ -171,55 +169,7 @@ def test_unchanged_state_is_not_written_again(world: World):
     assert world.state_path().stat().st_ino == inode
 
 
-# Bad files at the start
-
-
-def test_a_bad_file_is_set_aside_and_its_backup_is_used(world: World):
-    path = world.state_path()
-    write_state(path, 7)
-    path.rename(path.with_name(path.name + '.bak'))
-    path.write_text('a: torn')
-    node, client = world.connected()
-    assert node.said('ERROR', str(path), 'bad')
-    assert client.figure('updates') == 7
-    (aside,) = set_aside(world, 'corrupt')
-    assert aside.read_text() == 'a: torn'
-    client.wait_for_status(DiagnosticStatus.ERROR, str(path), aside.name, '.bak')
-    assert client.trigger('save_state').success
-    client.wait_for_status(DiagnosticStatus.OK)
-    assert world.state()['updates'] == 7
-
-
-def test_without_a_sound_backup_learning_starts_anew(world: World):
-    path = world.state_path()
-    path.parent.mkdir(parents=True)
-    path.write_bytes(b'\xff\xfe\x00')
-    path.with_name(path.name + '.bak').write_text('{')
-    node, client = world.connected()
-    assert node.said('ERROR', 'learning starts anew')
-    assert client.figure('updates') == 0
-    assert client.ask(SECOND, 0.7) == create('ops').predict(0.7)
-    client.wait_for_status(DiagnosticStatus.ERROR)
-    assert len(set_aside(world, 'corrupt')) == 1
-
-
-def test_a_backup_survives_a_crash_right_after_it_was_used(world: World):
-    path = world.state_path()
-    write_state(path, 7)
-    path.rename(path.with_name(path.name + '.bak'))
-    path.write_text('a: torn')
-    world.start().kill()
-    _, client = world.connected()
-    assert client.figure('updates') == 7
-
-
-def test_a_folder_given_as_the_file_is_not_moved(world: World):
-    folder = world.folder / 'models'
-    folder.mkdir()
-    (folder / 'precious').touch()
-    node = world.spawn({'state.file': str(folder)})
-    wait_until(lambda: node.said('ready:') or not node.running, 'start or its refusal')
-    assert (folder / 'precious').exists()
+# What the file says
 
 
 def test_a_file_of_another_node_is_taken_with_a_warning(world: World):
@@ -295,29 +245,17 @@ def test_state_can_be_switched_off(world: World):
     assert not (world.ros_home / 'calib_node').exists()
 
 
-# A folder that cannot be written
-
-
-def test_an_unwritable_folder_is_an_error_until_it_can_be_written(world: World):
-    locked = world.folder / 'locked'
-    locked.mkdir()
-    locked.chmod(0o555)
-    skip_where_they_do_not_hold(locked)
-    node, client = world.connected(
-        {'state.file': str(locked / 'state.yaml')}, preexec_fn=obey_permissions
-    )
-    assert node.said('WARN', 'without a lock')
-    teach(client, 2)
-    answer = client.trigger('save_state')
-    assert not answer.success
-    assert str(locked) in answer.message
-    client.wait_for_status(DiagnosticStatus.ERROR, 'cannot be saved', str(locked))
-    assert client.ask(20 * SECOND, 0.5)
-    locked.chmod(0o777)
-    assert client.trigger('save_state').success
-    client.spin_until(lambda: client.next_status().level != DiagnosticStatus.ERROR, 'success')
-    assert yaml.safe_load((locked / 'state.yaml').read_text())['updates'] == 2
-    locked.chmod(0o555)
-    teach(client, 1, start=40)
-    node.stop()
-    assert node.said('ERROR', 'cannot be saved')
+@pytest.mark.parametrize(
+    ('setting', 'without', 'sentence'),
+    [
+        ('', ('HOME', 'ROS_HOME'), 'HOME is not set; set ROS_HOME or state.file'),
+        ('~/x.yaml', ('HOME',), "state.file is '~/x.yaml', but HOME is not set"),
+        ('$NO_SUCH/x.yaml', (), 'the environment variable NO_SUCH is not set'),
+        ('~no_such_user/x.yaml', (), 'there is no user no_such_user'),
+    ],
+)
+def test_a_place_that_cannot_be_is_refused_at_the_start(world: World, setting, without, sentence):
+    within = ['env', '-C', str(world.folder), *(f'--unset={name}' for name in without)]
+    told = world.refused({'state.file': setting}, within=within)
+    assert sentence in told
+    assert not [entry for entry in world.folder.rglob('*') if entry.name[0] in '~$']

@@ -9,43 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from diagnostic_msgs.msg import DiagnosticStatus
-
-from calib_node.core.calibrators import create
-from calib_node.core.state.document import make_document
 
 from .harness import SECOND, World
 from .privileges import obey_permissions, skip_where_they_do_not_hold
-
-
-def state_text(updates: int, method: str = 'ops', **changed: Any) -> str:
-    """Return the text that a node saves after so many updates, some fields changed; ...: none."""
-    calibrator = create(method)
-    for i in range(updates):
-        calibrator.update(0.9, i % 2)
-    document = {**make_document(calibrator, '/calib_node'), 'saved_at': '2026-01-01T00:00:00+00:00'}
-    document.update(changed)
-    kept = {key: value for key, value in document.items() if value is not ...}
-    return yaml.safe_dump(kept, sort_keys=False, default_flow_style=None)
-
+from .states import kept, state_text
 
 WHOLE = state_text(9)
+# What else is refused, and by which sentence, is told by the tests of the core.
 DAMAGE: dict[str, tuple[str, str]] = {
     'empty': ('', 'it is not a table of fields'),
-    'cut within a line': (WHOLE[: WHOLE.index('updates') + 4], 'it is not YAML'),
     'cut between lines': (WHOLE[: WHOLE.index('updates')], 'updates must be a whole number'),
-    'not YAML': ('a: [1, 2', 'it is not YAML'),
-    'a field is missing': (state_text(9, a=...), 'a must be a finite number, not None'),
-    'null': (state_text(9, b=None), 'b must be a finite number, not None'),
     'NaN': (state_text(9, b=float('nan')), 'b must be a finite number, not nan'),
-    'of a wrong shape': (state_text(9, A=[[100.0, 0.0]]), 'A must be a 2x2 matrix'),
-    'not positive definite': (
-        state_text(9, A=[[1.0, 2.0], [2.0, 1.0]]),
-        'A must be symmetric and positive definite',
-    ),
     'of another version': (state_text(9, version=2), 'version is 2'),
-    'of another method': (state_text(9, 'beta'), "it was saved by method 'beta'"),
 }
 
 
@@ -62,11 +38,6 @@ def start_on(world: World, sentence: str, **options: Any) -> tuple[Any, Any]:
     assert client.figure('updates') == 7
     assert client.ask(SECOND, 0.8)
     return node, client
-
-
-def kept(path: Path, why: str) -> Path:
-    (aside,) = path.parent.glob(f'{path.name}.{why}-*')
-    return aside
 
 
 @pytest.mark.parametrize('kind', DAMAGE)
@@ -149,21 +120,3 @@ def test_a_damaged_file_in_a_folder_that_may_not_be_written(world: World):
     assert kept(path, 'corrupt').read_text() == 'nonsense'
     assert backup.read_text() == state_text(7)
     assert world.state()['updates'] == 7
-
-
-def test_load_state_keeps_what_was_learned(world: World):
-    path = world.state_path()
-    path.parent.mkdir(parents=True)
-    path.write_text(state_text(7))
-    _, client = world.connected({'state.autosave_period': 0.0})
-    client.teach(SECOND, 0.9, 1)
-    answer = client.trigger('load_state')
-    assert answer.success
-    before = kept(path, 'before-load')
-    assert answer.message.startswith(f'loaded 7 updates from {path}')
-    assert answer.message.endswith(f'what was learned before is kept as {before}')
-    assert yaml.safe_load(before.read_text())['updates'] == 8
-    assert client.figure('updates') == 7
-    again = client.trigger('load_state')
-    assert again.success
-    assert 'before' not in again.message

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When its disk is full the node says so each time, goes on, and saves as soon as it can."""
+"""Where it cannot be saved the node says so at once, each time, goes on, and saves when it can."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 from diagnostic_msgs.msg import DiagnosticStatus
 from disks import fill, mount_small_disk
 
@@ -14,6 +15,7 @@ from calib_node.core.calibrators import create
 from calib_node.core.state.file import StateFile
 
 from .harness import SECOND, World
+from .privileges import obey_permissions, skip_where_they_do_not_hold
 
 
 def updates_in(path: Path) -> int:
@@ -101,3 +103,45 @@ def test_a_disk_that_fills_up(world: World, start):
     client.teach(5 * SECOND, 0.9, 0)
     node.stop()
     assert 'cannot be saved' in node.lines[-1]
+
+
+def test_a_folder_that_cannot_be_written(world: World):
+    locked = world.folder / 'locked'
+    locked.mkdir()
+    locked.chmod(0o555)
+    skip_where_they_do_not_hold(locked)
+    settings = {'state.file': str(locked / 'state.yaml'), 'state.autosave_period': 0.0}
+    node, client = world.connected(settings, preexec_fn=obey_permissions)
+    assert node.said('WARN', 'without a lock')
+    client.teach(SECOND, 0.9, 1)
+    answer = client.trigger('save_state')
+    assert not answer.success
+    assert answer.message.startswith(f'the state cannot be saved to {locked}/state.yaml: ')
+    assert answer.message.endswith('; let the node write into its folder, or set state.file')
+    client.wait_for_status(DiagnosticStatus.ERROR, answer.message)
+    assert client.ask(20 * SECOND, 0.5)
+    locked.chmod(0o777)
+    assert client.trigger('save_state').success
+    client.wait_for_status(DiagnosticStatus.WARN, 'without a lock')
+    node.wait_for('WARN', 'again, after 1 save failed')
+    assert yaml.safe_load((locked / 'state.yaml').read_text())['updates'] == 1
+    locked.chmod(0o555)
+    client.teach(40 * SECOND, 0.9, 1)
+    node.stop()
+    assert node.output.count('cannot be saved') == 2
+
+
+def test_what_cannot_be_saved_is_told_though_there_are_no_diagnostics(world: World):
+    """Below a file there is no place for another one, for root neither."""
+    (world.folder / 'file').touch()
+    path = world.folder / 'file' / 'state.yaml'
+    settings = {
+        'state.file': str(path),
+        'state.autosave_period': 0.05,
+        'diagnostics.period': 86400.0,
+    }
+    node = world.start(settings)
+    node.wait_for('[ERROR]', f'the state cannot be saved to {path}: Not a directory')
+    told = node.output.count('cannot be saved')
+    node.stop()
+    assert node.output.count('cannot be saved') > told

@@ -118,11 +118,15 @@ class Recovery:
             self._clear(place, error)
             return None
         self._tell_if_gone(place, lost)
-        if place == self._backup:
+        if place == self._waiting:
+            self.problems += [f'{place} is used'] * bool(self.problems)
+        elif self.problems:
             self.problems.append('the .bak before it is used')
+        else:
+            only = f'of {origin_of(self._calibrator)} only {place} is left'
+            self.problems.append(f'{only}, and it is used')
+        if place == self._backup:
             return document
-        if self.problems or place != self._waiting:
-            self.problems.append(f'{place} is used')
         try:
             beside.take_back(self._waiting, self.path)
         except OSError:
