@@ -23,7 +23,18 @@ class StateError(ValueError):
 
 
 def table(state: dict[str, Any], key: str) -> dict[str, Any]:
-    """Return a field that is a table of fields."""
+    """Return a field that is a table of fields.
+
+    Returns
+    -------
+    dict
+        The table itself, not a copy.
+
+    Raises
+    ------
+    StateError
+        If it is none; the text names the field and what it holds.
+    """
     value = state.get(key)
     if not isinstance(value, dict):
         raise StateError(f'the field {key} is missing or is not a table')
@@ -31,7 +42,18 @@ def table(state: dict[str, Any], key: str) -> dict[str, Any]:
 
 
 def whole(state: dict[str, Any], key: str) -> int:
-    """Return a field that is a whole number from 0."""
+    """Return a field that is a whole number from 0.
+
+    Returns
+    -------
+    int
+        Of any size.
+
+    Raises
+    ------
+    StateError
+        If it is none; the text names the field and what it holds.
+    """
     value = state.get(key)
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise StateError(f'{key} must be a whole number from 0, not {brief(value)}')
@@ -41,7 +63,18 @@ def whole(state: dict[str, Any], key: str) -> int:
 
 
 def finite(state: dict[str, Any], key: str, limits: Interval = ANY) -> float:
-    """Return a field that is a finite number within `limits`."""
+    """Return a field that is a finite number within `limits`.
+
+    Returns
+    -------
+    float
+        An integer as a float.
+
+    Raises
+    ------
+    StateError
+        If it is none; the text names the field and what it holds.
+    """
     number = as_float(state.get(key))
     if not isfinite(number):
         raise StateError(f'{key} must be a finite number, not {brief(state.get(key))}')
@@ -53,7 +86,18 @@ def finite(state: dict[str, Any], key: str, limits: Interval = ANY) -> float:
 def numbers(
     state: dict[str, Any], key: str, length: int | None = None, limits: Interval = ANY
 ) -> list[float]:
-    """Return a field that is a list of finite numbers, of a given length or of any."""
+    """Return a field that is a list of finite numbers, of a given length or of any.
+
+    Returns
+    -------
+    list of float
+        Each within `limits`.
+
+    Raises
+    ------
+    StateError
+        If it is none; the text names the field and what it holds.
+    """
     values = state.get(key)
     if not isinstance(values, list) or length not in (None, len(values)):
         size = '' if length is None else f'{length} '
@@ -64,7 +108,18 @@ def numbers(
 def rows(
     state: dict[str, Any], key: str, shape: tuple[int | None, int], limits: Interval = ANY
 ) -> list[list[float]]:
-    """Return a field that is a list of rows of finite numbers; None: any number of rows."""
+    """Return a field that is a list of rows of finite numbers; None: any number of rows.
+
+    Returns
+    -------
+    list of list of float
+        Of `shape`, each number within `limits`.
+
+    Raises
+    ------
+    StateError
+        If it is none; the text names the field and what it holds.
+    """
     values = state.get(key)
     count, width = shape
     if not isinstance(values, list) or count not in (None, len(values)):
@@ -74,7 +129,18 @@ def rows(
 
 
 def positive_definite(state: dict[str, Any], key: str, size: int) -> list[list[float]]:
-    """Return a field that is a symmetric positive definite matrix."""
+    """Return a field that is a symmetric positive definite matrix.
+
+    Returns
+    -------
+    list of list of float
+        Of shape ``(size, size)``.
+
+    Raises
+    ------
+    StateError
+        If it is none; the text names the field and what it holds.
+    """
     values = state.get(key)
     if (
         not isinstance(values, list)
@@ -88,7 +154,13 @@ def positive_definite(state: dict[str, Any], key: str, size: int) -> list[list[f
 
 
 def is_positive_definite(matrix: list[list[float]]) -> bool:
-    """Tell whether a matrix is symmetric with positive eigenvalues only."""
+    """Tell whether a matrix is symmetric with positive eigenvalues only.
+
+    Returns
+    -------
+    bool
+        Whatever the scale of its rows.
+    """
     array = np.array(matrix)
     diagonal = np.diagonal(array)
     if not np.array_equal(array, array.T) or not np.all(diagonal > 0.0):
