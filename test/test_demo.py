@@ -58,7 +58,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
             if process.poll() is None:
                 # Orderly, so that it stops the node.
                 process.terminate()
-                process.communicate(timeout=15)
+                process.communicate(timeout=60)
             process.stdout.close()
 
 
@@ -119,7 +119,7 @@ def test_ctrl_c_stops_the_demo_and_the_node(start: Start, tmp_path: Path):
     demo = start()
     said = read_until(demo, 'First half')
     demo.send_signal(signal.SIGINT)
-    rest, _ = demo.communicate(timeout=10)
+    rest, _ = demo.communicate(timeout=60)
     said += rest
     assert demo.returncode == 130, said
     assert 'Traceback' not in said
@@ -135,7 +135,7 @@ def test_demo_says_so_when_the_node_dies(start: Start):
         pytest.skip('this kernel does not list the children of a process')
     (node,) = children.read_text().split()
     os.kill(int(node), signal.SIGKILL)
-    rest, _ = demo.communicate(timeout=10)
+    rest, _ = demo.communicate(timeout=60)
     said += rest
     assert demo.returncode == 1, said
     assert 'The node ended by itself (signal SIGKILL). The last that it said:' in said

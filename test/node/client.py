@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -56,7 +55,7 @@ class Client:
         self.raw_ece: list[float] = []
         self.reliability: list[Float64MultiArray] = []
         self.statuses: list[tuple[DiagnosticArray, DiagnosticStatus]] = []
-        self._published: deque[int] = deque(maxlen=2)
+        self.published: list[int] = []
         self.probes = 0
         self._probes_back = 0
         own = {'~/reliability': f'{self.full_name}/reliability', **(topics or {})}
@@ -97,7 +96,7 @@ class Client:
         for status in message.status:
             if status.hardware_id == self.full_name:
                 self.statuses.append((message, status))
-                self._published.append(info['source_timestamp'])
+                self.published.append(info['source_timestamp'])
 
     # Waiting
 
@@ -185,9 +184,7 @@ class Client:
         """Return the status made after all that is done by now."""
         now = time.time_ns()
         # The first that was published after it may have been made before.
-        self.spin_until(
-            lambda: len(self._published) > 1 and self._published[0] > now, 'diagnostics'
-        )
+        self.spin_until(lambda: len(self.published) > 1 and self.published[-2] > now, 'diagnostics')
         return self.status
 
     def figure(self, key: str) -> int:
@@ -199,6 +196,10 @@ class Client:
         self.spin_until(
             lambda: self.statuses and self.figures()[key] == str(value), f'{key} of {value}'
         )
+
+    def wait_for_last(self, values: list[Any], expected: Any) -> None:
+        """Wait until the last of what comes is what it should be."""
+        self.spin_until(lambda: values[-1:] == [expected], f'{expected}, but {values[-1:]}')
 
     def wait_for_status(self, level: Any, *words: str) -> DiagnosticStatus:
         """Wait for a status of a level whose message holds all the words."""

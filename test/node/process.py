@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 from .launcher import Launched, launcher
@@ -132,6 +134,11 @@ class OtherProcess:
 
 class NodeProcess(OtherProcess):
     """The node as a process."""
+
+    def processor_seconds(self) -> float:
+        """Return the user and system time that the process has used, however busy the machine."""
+        fields = Path(f'/proc/{self._process.pid}/stat').read_text().rpartition(')')[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
 
     @property
     def warnings(self) -> list[str]:

@@ -350,6 +350,8 @@ def test_one_reason_is_logged_once_in_a_burst(world: World):
         client.label((i + 1) * SECOND, 2)
     client.wait_for_figure('refused', 100)
     client.trigger('save_state')
+    for what in ('a prediction', 'a label'):
+        node.wait_for(f'{what} is refused:')
     said = [line for line in node.lines if 'is refused:' in line]
     assert len(said) == 2
     assert 'the probability is outside [0, 1] (1.5)' in said[0]

@@ -64,7 +64,7 @@ def send(node, number: signal.Signals, twice: bool) -> float:
 @pytest.mark.parametrize('twice', [False, True], ids=['once', 'twice'])
 @pytest.mark.parametrize('pause', [0.001, 0.0], ids=['load', 'overload'])
 def test_a_signal_under_load_ends_and_saves(world: World, executor, number, twice, pause):
-    node, client = world.connected({'executor': executor})
+    node, client = world.connected({'executor': executor}, fresh=True)
     with Load(client, pause):
         client.spin_until(lambda: int(client.figures()['learned']) > 100, 'learning')
         started = send(node, number, twice)
@@ -80,7 +80,9 @@ def test_a_signal_under_load_ends_though_nothing_can_be_saved(world: World, numb
     """Below a file there is no place for another one, for root neither."""
     (world.folder / 'file').touch()
     path = world.folder / 'file' / 'state.yaml'
-    node, client = world.connected({'state.file': str(path), 'state.autosave_period': 0.05})
+    node, client = world.connected(
+        {'state.file': str(path), 'state.autosave_period': 0.05}, fresh=True
+    )
     with Load(client):
         client.spin_until(lambda: int(client.figures()['learned']) > 100, 'learning')
         failures = node.output.count('cannot be saved')
@@ -93,7 +95,7 @@ def test_a_signal_under_load_ends_though_nothing_can_be_saved(world: World, numb
 @pytest.mark.parametrize('number', SIGNALS)
 @pytest.mark.parametrize('executor', EXECUTORS)
 def test_the_file_holds_every_update_that_was_seen(world: World, executor, number):
-    node, client = world.connected({'executor': executor})
+    node, client = world.connected({'executor': executor}, fresh=True)
     for i in range(1, 6):
         client.teach(i * SECOND, 0.9, 0)
     # A label off its prediction by less than the tolerance waits until it is decided at the end.
@@ -115,7 +117,7 @@ def test_the_file_holds_every_update_that_was_seen(world: World, executor, numbe
 
 @pytest.mark.parametrize('executor', EXECUTORS)
 def test_an_idle_node_ends_at_once(world: World, executor):
-    node = world.start({'executor': executor})
+    node = world.start({'executor': executor}, fresh=True)
     started = time.monotonic()
     node.send(signal.SIGINT)
     assert_clean_end(node, started)
@@ -123,7 +125,7 @@ def test_an_idle_node_ends_at_once(world: World, executor):
 
 
 def test_a_signal_of_the_first_moments_ends_the_node_too(world: World):
-    node = world.spawn({'state.enabled': True})
+    node = world.spawn({'state.enabled': True}, fresh=True)
     node.wait_for('nothing learned yet')
     node.send(signal.SIGTERM)
     assert node.wait() == 0

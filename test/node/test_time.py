@@ -99,7 +99,6 @@ def test_simulated_time_stands_still_and_steps_back_and_the_node_goes_on(world: 
 @pytest.mark.parametrize('executor', EXECUTORS)
 def test_without_any_clock_the_node_goes_on_and_says_so(world: World, executor):
     client = world.client()
-    started = time.monotonic()
     world.start(
         {
             'use_sim_time': True,
@@ -108,8 +107,6 @@ def test_without_any_clock_the_node_goes_on_and_says_so(world: World, executor):
             'state.autosave_period': 0.05,
         }
     )
-    # As without simulated time: a second beyond the import of rclpy, on a busy machine.
-    assert time.monotonic() - started < 4.0
     client.connect()
     assert_it_goes_on(world, client, pipeline().calibrator, 1_700_000_000 * SECOND)
     assert last_stamp(client) == (0, 0)
