@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, Generic, NoReturn, Protocol
+from contextlib import suppress
+from typing import Any, Generic, NoReturn
 
+from calib_node.core.calibrators.base import Forecaster
+from calib_node.core.counts import PipelineCounts
 from calib_node.core.matching import Matcher, reconfigure
 from calib_node.core.numerics.newton import UpdateNotFinite
 from calib_node.core.outcomes import Outcomes, outcomes_of
@@ -21,66 +23,6 @@ JUDGED = 100
 """So many of the last messages of an input are looked at to judge whether it makes sense."""
 FAIR = 0.1
 """Largest share of labels with a bad value at which what is left is still a fair sample."""
-
-
-@dataclass
-class PipelineCounts:
-    """What came in and what became of it, but for the counts that the matcher keeps.
-
-    Attributes
-    ----------
-    predictions, labels : int
-        Messages that came, refused ones included.
-    no_opinion, unstamped : int
-        Predictions that hold no probability, or no stamp.
-    empty_labels : int
-        Labels that hold no value.
-    learned, failed_updates, held_back : int
-        Matches that were learned, that the calibrator did not take, and that were not learned
-        since too many labels were refused.
-    without_value : int
-        Labels whose prediction held no probability or was refused.
-    labels_since_match : int
-        Labels since the last match.
-    refused : Counter
-        Refused messages by reason.
-    """
-
-    predictions: int = 0
-    labels: int = 0
-    no_opinion: int = 0
-    unstamped: int = 0
-    empty_labels: int = 0
-    learned: int = 0
-    failed_updates: int = 0
-    held_back: int = 0
-    without_value: int = 0
-    labels_since_match: int = 0
-    refused: Counter[str] = field(default_factory=Counter)
-
-
-class Forecaster(Protocol[P]):
-    """What a pipeline asks of its calibrator."""
-
-    @property
-    def name(self) -> str:
-        """Name of the method."""
-
-    @property
-    def classes(self) -> int:
-        """Number of probabilities in a forecast; 1: that of the positive class."""
-
-    def issue(self, p: P, /) -> tuple[P, Any]:
-        """Return what `p` is calibrated to, and the ticket for its label."""
-
-    def update(self, p: P, y: int, ticket: Any = None, /) -> None:
-        """Learn that the forecast made of `p` had outcome `y`."""
-
-    def reset(self) -> None:
-        """Forget everything learned."""
-
-    def figures(self) -> dict[str, float]:
-        """Return what is worth a look while it runs, by name."""
 
 
 class Pipeline(Generic[P]):
@@ -118,7 +60,9 @@ class Pipeline(Generic[P]):
     Examples
     --------
     >>> from calib_node.core.calibrators import create
-    >>> from calib_node.core.matching import StampMatcher
+    >>> from calib_node.core.calibrators.base import Forecaster
+from calib_node.core.counts import PipelineCounts
+    from calib_node.core.matching import StampMatcher
     >>> pipeline = Pipeline(create('ops'), StampMatcher())
     >>> pipeline.on_match.append(print)
     >>> pipeline.predict(Prediction(stamp=1, probability=0.8))
@@ -245,7 +189,7 @@ class Pipeline(Generic[P]):
         self.counts.predictions += 1
         self.counts.refused[refused.reason] += 1
         self.recent_predictions.refuse(refused)
-        self._keep_place(refused.stamp)
+        self._keep_place(refused.stamp, refused.reason)
 
     def refuse_label(self, refused: Refused) -> None:
         """Count a label that is refused; while many are, what is left is no fair sample."""
@@ -288,10 +232,10 @@ class Pipeline(Generic[P]):
         self.observer_error = ''
         self.scores.restart()
 
-    def _keep_place(self, stamp: int) -> None:
+    def _keep_place(self, stamp: int, reason: str = '') -> None:
         """Let the label of a prediction that teaches nothing find it, not a neighbour."""
         if stamp:
-            nothing: Any = (Prediction(stamp, None), None, None)
+            nothing: Any = (Prediction(stamp, None), None, reason)
             self._learn(self.matcher.add_prediction(stamp, nothing))
 
     def _learn(self, pairs: list[tuple[Issued[P], int]]) -> None:
@@ -300,6 +244,9 @@ class Pipeline(Generic[P]):
             raw = prediction.probability
             if raw is None:
                 counts.without_value += 1
+                if not ticket:
+                    # Of no opinion: its stamp is right, and that of a refused one may be too.
+                    counts.labels_since_match = 0
                 continue
             counts.labels_since_match = 0
             if self._bad_labels and self.learning and self.held_back:
@@ -312,23 +259,28 @@ class Pipeline(Generic[P]):
                 except Exception as error:
                     # One bad pair must not stop the next, whatever is wrong with it.
                     counts.failed_updates += 1
-                    self.update_error = _told(error)
-                    self.on_error(f'an update was not taken: {self.update_error}')
+                    self.update_error = _reason(error)
+                    self._tell(f'an update was not taken: {self.update_error}')
             match = Match(prediction.stamp, prediction.key, prediction.context, raw, published, y)
             for observe in self.on_match:
                 try:
                     observe(match)
                 except Exception as error:
                     # Nor must whoever looks on.
-                    self.observer_error = f'an observer of matches failed: {_told(error)}'
-                    self.on_error(self.observer_error)
+                    self.observer_error = f'an observer of matches failed: {_reason(error)}'
+                    self._tell(self.observer_error)
+
+    def _tell(self, sentence: str) -> None:
+        # Whoever is told must not stop the next pair either.
+        with suppress(Exception):
+            self.on_error(sentence)
 
 
 def _ignore(_: str) -> None:
     pass
 
 
-def _told(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     """Return what went wrong; of what no calibrator should raise the kind too."""
     if isinstance(error, UpdateNotFinite):
         return str(error)

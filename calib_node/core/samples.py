@@ -58,7 +58,8 @@ class Label:
 Issued = tuple[Prediction[P], P, Any]
 """A prediction that waits for its label: as it came in, what was published for it, the ticket.
 
-Where the label is to teach nothing the probability of the prediction is None, and so is the rest.
+Where the label is to teach nothing the probability of the prediction is None; the ticket is then
+why it was refused, or empty where it held no opinion.
 """
 
 

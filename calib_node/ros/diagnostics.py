@@ -9,6 +9,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
 from calib_node.ros.topics import DIAGNOSTICS, LABELS, RAW, Topics
+from calib_node.stream.judgement import SAME_STAMP
 from calib_node.stream.status import Level, Status
 from calib_node.stream.stream import Stream
 
@@ -41,6 +42,7 @@ class Diagnostics:
         self.notes: list[str] = []
         self._publisher = node.create_publisher(DiagnosticArray, DIAGNOSTICS, 10)
         self._pairs: dict[str, KeyValue] = {}
+        self._same_stamp_said = False
         self._losses: dict[str, tuple[int, float]] = {}
         self._predictions_seen = 0
         self._last_prediction = time.monotonic()
@@ -49,6 +51,9 @@ class Diagnostics:
         """Look at everything and publish what there is to say."""
         silence = self._silence()
         around = self._topics.warnings()
+        if self._stream.pipeline.matcher.counts.same_stamp and not self._same_stamp_said:
+            self._same_stamp_said = True
+            self._node.get_logger().warning(SAME_STAMP)
         if not self._publisher.get_subscription_count():
             # Predictions would wait for what nobody hears.
             return

@@ -23,6 +23,10 @@ JUMPS = 3
 """So many jumps back within the messages that are judged are no restart of a recording."""
 ENOUGH = 20
 """Messages that say something about all that come."""
+SAME_STAMP = (
+    'predictions share a stamp, so their labels are told apart by the order in which they come; '
+    'give each object a stamp or a topic of its own'
+)
 
 Finding = tuple[Level, str]
 
@@ -173,10 +177,7 @@ def noted(pipeline: Pipeline[Any], settings: Parameters, reader: LabelReader) ->
     if reader.positive_seen and len(names) == names.maxlen and reader.positive_class not in names:
         yield _not_seen(reader)
     if pipeline.matcher.counts.same_stamp:
-        yield (
-            'predictions share a stamp, so their labels are told apart by the order in which they '
-            'come; give each object a stamp or a topic of its own'
-        )
+        yield SAME_STAMP
 
 
 def beyond_clip(pipeline: Pipeline[Any], settings: Parameters) -> float | None:

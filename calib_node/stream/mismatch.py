@@ -45,29 +45,32 @@ def why_nothing_matches(pipeline: Pipeline[Any], settings: Parameters) -> str:
 
 
 def _gone(late: int, capacity: int, match: Match) -> str:
+    needed = []
+    if late > match.horizon * NANOSECONDS:
+        needed.append(f'match.horizon to at least {seconds_at_least(late)}')
     if capacity:
-        return (
-            f'the prediction of the last one was dropped before its label came {duration(late)} '
-            f'later, since match.capacity is {match.capacity}: set it to at least {capacity}'
-        )
+        needed.append(f'match.capacity to at least {capacity}')
+    far = f'the prediction of the last one was dropped before its label came {duration(late)} later'
+    if not needed:
+        return f'{far}, under what was set then'
     return (
-        f'the last one came {duration(late)} after its prediction, and match.horizon is '
-        f'{match.horizon:g} s: set it to at least {seconds_at_least(late)}'
+        f'{far}, with match.horizon {match.horizon:g} s and match.capacity {match.capacity}: set '
+        + ' and '.join(needed)
     )
 
 
 def _apart(miss: int, misses: list[int], settings: Parameters) -> str:
     match = settings.match
+    largest = max(misses, key=abs, default=miss)
     side = 'after' if miss > 0 else 'before'
     far = f'the last one is {duration(miss)} {side} the nearest prediction'
     if match.policy == 'exact':
         return (
             f'{far}, and match.policy is exact: set match.policy to nearest and match.tolerance '
-            f'to at least {seconds_at_least(miss)}'
+            f'to at least {seconds_at_least(largest)}'
         )
-    spread = max(misses) - min(misses)
-    if len(misses) >= STEADY and spread <= 2.0 * match.tolerance * NANOSECONDS:
+    steady = len(misses) >= STEADY
+    if steady and max(misses) - min(misses) <= 2.0 * match.tolerance * NANOSECONDS:
         shift = settings.label.offset - sum(misses) / len(misses) / NANOSECONDS
         return f'{far}, as those before it are: set label.offset to {shift:.6g}'
-    largest = max(misses, key=abs, default=miss)
     return f'{far}: set match.tolerance to at least {seconds_at_least(largest)}'

@@ -235,7 +235,8 @@ class Books:
             assert ended <= self.labels['taken']
         else:
             assert self.labels['taken'] == matched.matched + ended
-        assert counts.labels_since_match == self.labels_since_match
+        # A label of a prediction of no opinion ends a run too, which only the matcher can tell.
+        assert counts.labels_since_match <= self.labels_since_match
         assert counts.failed_updates == 0
         assert (pipeline.update_error, pipeline.observer_error) == ('', '')
         assert pipeline.calibrator.updates == self.updates

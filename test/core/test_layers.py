@@ -20,6 +20,7 @@ LEVELS = {
     'calib_node.core.refusal': 0,
     'calib_node.core.ranges': 1,
     'calib_node.core.recent': 1,
+    'calib_node.core.counts': 1,
     'calib_node.core.samples': 1,
     'calib_node.core.numerics': 2,
     'calib_node.core.metrics': 3,

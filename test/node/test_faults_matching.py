@@ -64,7 +64,7 @@ def test_two_labels_in_the_other_order_are_two_updates(world: World):
 
 @pytest.mark.parametrize(
     ('shift', 'words'),
-    [(1.0, '1.000 s after the nearest prediction'), (-1.0, '1.000 s before the nearest')],
+    [(1.0, '1 s after the nearest prediction'), (-1.0, '1 s before the nearest')],
 )
 def test_labels_a_second_off_match_nothing_and_a_warning_says_how_far(world: World, shift, words):
     _, client = world.connected()

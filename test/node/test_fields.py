@@ -1,62 +1,45 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Any message type, by the paths of its fields."""
+"""Values and stamps by their field paths, in messages of the types that are installed."""
 
 from __future__ import annotations
 
+from array import array as typed_array
 from typing import Any
 
+import numpy as np
 import pytest
 from diagnostic_msgs.msg import KeyValue
-from geometry_msgs.msg import PointStamped, Pose, PoseArray
-from std_msgs.msg import Bool, Float32, Float64, String
+from geometry_msgs.msg import PointStamped, Pose, PoseArray, PoseWithCovarianceStamped
+from std_msgs.msg import Bool, Byte, Float32, Float32MultiArray, Float64, Int32, String
 
+from calib_node.core.calibrators import create_multiclass
 from calib_node.core.refusal import Refused
-from calib_node.ros.fields import check_path, make_codec, parse_path
-from calib_node.stream.table import TABLE
+from calib_node.ros.messages import InstalledMessages
+from calib_node.stream.codecs import label_codec, prediction_codec
+from calib_node.stream.labels import LabelReader
+from calib_node.stream.settings import Settings
 
-from .harness import SECOND, World, pipeline
+from .harness import SECOND, World, array, pipeline
+from .typed import Typed
 
-DEFAULTS = {spec.name: spec.default for spec in TABLE}
-
-
-def codec(side: str, **settings: Any) -> Any:
-    given = {f'{side}.{key}': value for key, value in settings.items() if key != 'positive_class'}
-    others = {'positive_class': settings.get('positive_class', '')}
-    return make_codec({**DEFAULTS, **given, **others}, side)
+MESSAGES = InstalledMessages()
+ARRIVAL = {'raw.stamping': 'arrival', 'label.stamping': 'arrival', 'match.tolerance': 0.5}
 
 
-@pytest.mark.parametrize(
-    ('path', 'steps'),
-    [
-        ('data', ['data']),
-        ('header.stamp', ['header', 'stamp']),
-        ('results[2].hypothesis.score', ['results', 2, 'hypothesis', 'score']),
-        ('data[0][1]', ['data', 0, 1]),
-    ],
-)
-def test_a_path_is_its_steps(path, steps):
-    assert parse_path(path) == steps
+def codec(side: str, classes: int = 1, **given: Any) -> Any:
+    settings = Settings.from_mapping({side: given, 'classes': classes})
+    if side == 'raw':
+        return prediction_codec(MESSAGES, settings.raw, classes)
+    return label_codec(MESSAGES, settings.label, LabelReader(''))
 
 
-@pytest.mark.parametrize('path', ['', '.data', 'data.', 'data[x]', '[0]', 'a..b', 'a b', 'a[0'])
-def test_what_is_no_path_is_refused(path):
-    with pytest.raises(ValueError, match='not a field path'):
-        parse_path(path)
+# Messages as they are
 
 
-@pytest.mark.parametrize(
-    ('path', 'words'),
-    [
-        ('pint.x', "no field 'pint', did you mean 'point'"),
-        ('point.w', 'fields here: x, y, z'),
-        ('point.x.y', "no field 'y'"),
-        ('point[0]', 'index where there is no array'),
-    ],
-)
-def test_a_path_that_leads_nowhere_is_named_with_what_there_is(path, words):
-    with pytest.raises(ValueError, match=words.replace('[', r'\[')) as caught:
-        check_path(PointStamped, path, 'raw.value_field')
-    assert str(caught.value).startswith('raw.value_field: ')
+@pytest.mark.parametrize('name', ['nowhere_msgs/msg/Thing', 'std_msgs/msg/Thing', 'Float64', ''])
+def test_a_type_that_is_not_installed_is_named(name):
+    with pytest.raises(ValueError, match=f'no message type {name!r} here'):
+        MESSAGES.fields(name)
 
 
 def test_a_header_gives_the_stamp_and_only_the_value_is_replaced():
@@ -86,119 +69,207 @@ def test_the_one_field_of_a_plain_number_needs_no_path(kind):
     assert reader.decode(kind(data=0.5))[:2] == (0, 0.5)
 
 
-@pytest.mark.parametrize(('value', 'expected'), [(True, 1.0), (False, 0.0)])
-def test_a_bool_is_a_label(value, expected):
-    reader = codec('label', type='std_msgs/msg/Bool', stamping='arrival')
-    assert reader.decode(Bool(data=value))[1] == expected
+@pytest.mark.parametrize(
+    ('message', 'expected'),
+    [
+        (Bool(data=True), 1.0),
+        (Bool(data=False), 0.0),
+        (Byte(data=b'\x01'), 1.0),
+        (Byte(data=b'\x00'), 0.0),
+        (String(data='True'), 1.0),
+        (String(data='false'), 0.0),
+    ],
+)
+def test_truth_values_bytes_and_their_texts_are_labels(message, expected):
+    reader = codec('label', type=f'std_msgs/msg/{type(message).__name__}', stamping='arrival')
+    assert reader.decode(message)[1] == expected
 
 
-def test_a_name_is_a_label_by_the_positive_class():
-    settings = {'type': 'std_msgs/msg/String', 'value_field': 'data', 'stamping': 'arrival'}
-    reader = codec('label', positive_class='ground', **settings)
-    assert reader.decode(String(data='ground'))[1] == 1.0
-    assert reader.decode(String(data='wall'))[1] == 0.0
-    with pytest.raises(Refused, match='holds no number'):
-        codec('label', **settings).decode(String(data='ground'))
+SCORES = {'type': 'std_msgs/msg/Float32MultiArray', 'value_field': 'data', 'stamping': 'arrival'}
+
+
+def test_an_array_of_single_precision_is_read_and_stays_one():
+    reader = codec('raw', classes=3, **SCORES)
+    message = Float32MultiArray(data=[0.5, 0.3, 0.2])
+    message.layout.data_offset = 4
+    stamp, values, carrier = reader.decode(message)
+    assert (stamp, values.dtype) == (0, np.float64)
+    sent = reader.encode(carrier, np.array([0.7, 0.2, 0.1]))
+    assert (sent.data.typecode, sent.layout.data_offset) == ('f', 4)
+    assert sent.data == typed_array('f', [0.7, 0.2, 0.1])
+    # What came in is learned and scored later, and must not change by what went out.
+    assert values.tolist() == typed_array('f', [0.5, 0.3, 0.2]).tolist()
+    assert reader.decode(Float32MultiArray())[:2] == (0, None)
+
+
+def test_an_array_of_double_precision_is_written_bit_for_bit():
+    reader = codec('raw', classes=3, **{**SCORES, 'type': 'std_msgs/msg/Float64MultiArray'})
+    thirds = np.full(3, 1.0 / 3.0)
+    sent = reader.encode(reader.decode(array([0.7, 0.2, 0.1]))[2], thirds)
+    assert sent.data == typed_array('d', thirds)
+
+
+def test_an_array_of_fixed_size_keeps_its_type():
+    path = {'type': 'geometry_msgs/msg/PoseWithCovarianceStamped', 'value_field': 'pose.covariance'}
+    reader = codec('raw', classes=36, **path)
+    message = PoseWithCovarianceStamped()
+    message.header.stamp.sec, message.header.frame_id = 5, 'map'
+    message.pose.covariance[0] = 1.0
+    stamp, values, carrier = reader.decode(message)
+    assert (stamp, values.tolist()) == (5 * SECOND, [1.0] + [0.0] * 35)
+    sent = reader.encode(carrier, np.full(36, 1.0 / 36.0))
+    assert isinstance(sent.pose.covariance, np.ndarray)
+    assert sent.pose.covariance.tolist() == [1.0 / 36.0] * 36
+    assert (sent.header.frame_id, values[0]) == ('map', 1.0)
+    with pytest.raises(ValueError, match=r"'pose.covariance' holds 36 numbers, not 3"):
+        codec('raw', classes=3, **path)
+
+
+def test_a_stamp_beyond_its_array_is_refused():
+    # Of goals, of which there may be none.
+    goals = 'action_msgs/msg/GoalStatusArray'
+    reader = codec(
+        'label',
+        type=goals,
+        value_field='status_list[0].status',
+        stamp_field='status_list[0].goal_info.stamp',
+    )
+    with pytest.raises(Refused, match='its path leads beyond an array') as refusal:
+        reader.decode(MESSAGES.deserializer(goals)(b'\x00\x01\x00\x00' + bytes(4)))
+    assert refusal.value.reason == 'bad_stamp'
+
+
+# At the start
+
+POSES = {'raw.type': 'geometry_msgs/msg/PoseArray'}
+STATUS = {'raw.type': 'diagnostic_msgs/msg/DiagnosticArray'}
 
 
 @pytest.mark.parametrize(
-    ('settings', 'words'),
+    ('parameters', 'sentence'),
     [
-        ({'type': 'nowhere_msgs/msg/Thing'}, 'no message type'),
-        ({'type': 'Float64'}, 'no message type'),
-        ({'type': 'std_msgs/msg/Float64'}, 'raw.stamping to publication or arrival'),
-        ({'type': 'geometry_msgs/msg/PointStamped'}, 'raw.value_field must name the field'),
         (
-            {
-                'type': 'geometry_msgs/msg/PointStamped',
-                'value_field': 'point.x',
-                'stamp_field': 'point',
-            },
-            'not a builtin_interfaces/Time',
+            {'raw.type': 'nowhere_msgs/msg/Thing'},
+            "there is no message type 'nowhere_msgs/msg/Thing' here; types are written "
+            'package/msg/Type, and their package must be installed and sourced',
         ),
         (
-            {'type': 'std_msgs/msg/Bool', 'stamping': 'arrival'},
-            'does not hold a floating point number',
+            {'raw.type': 'std_msgs/msg/Float32'},
+            'std_msgs/msg/Float32 has no header: set raw.stamp_field to the field that holds its '
+            'stamp, or raw.stamping to publication or arrival',
+        ),
+        (
+            {**POSES},
+            'raw.value_field must name the field of geometry_msgs/msg/PoseArray that holds the '
+            'value (its fields: header, poses)',
+        ),
+        (
+            {**POSES, 'raw.value_field': 'poses[0].x'},
+            "raw.value_field: 'poses[0].x' has no field 'x' (fields here: position, orientation)",
+        ),
+        (
+            {**POSES, 'raw.value_field': 'poses[0].positon.x'},
+            "raw.value_field: 'poses[0].positon.x' has no field 'positon', did you mean "
+            "'position'? (fields here: position, orientation)",
+        ),
+        (
+            {**STATUS, 'raw.value_field': 'status[0].message'},
+            "raw.value_field: 'status[0].message' does not hold a floating point number but "
+            'string, so a probability cannot be written back',
+        ),
+        (
+            {**STATUS, 'raw.value_field': 'status[0].level'},
+            "raw.value_field: 'status[0].level' does not hold a floating point number but octet, "
+            'so a probability cannot be written back',
+        ),
+        (
+            {
+                'raw.type': 'std_msgs/msg/Float64MultiArray',
+                'raw.value_field': 'layout.dim[0].size',
+                'raw.stamping': 'arrival',
+            },
+            "raw.value_field: 'layout.dim[0].size' does not hold a floating point number but "
+            'uint32, so a probability cannot be written back',
+        ),
+        (
+            {
+                **POSES,
+                'raw.value_field': 'poses[0].position.x',
+                'raw.stamp_field': 'poses[0].position',
+            },
+            "raw.stamp_field: 'poses[0].position' is not a builtin_interfaces/Time, but "
+            'geometry_msgs/Point',
+        ),
+        (
+            {'label.type': 'diagnostic_msgs/msg/DiagnosticArray', 'label.value_field': 'status'},
+            "label.value_field: 'status' holds diagnostic_msgs/DiagnosticStatus[], and a label is "
+            'a number, a truth value or a name',
         ),
     ],
 )
-def test_what_cannot_be_configured_says_what_to_set(settings, words):
-    with pytest.raises(ValueError, match=words):
-        codec('raw', **settings)
+def test_what_cannot_be_read_ends_the_start_with_a_sentence(world: World, parameters, sentence):
+    assert world.refused(parameters).endswith(f'cannot start: {sentence}')
 
 
-def test_a_type_without_a_stamp_ends_the_start_with_a_sentence(world: World):
-    sentence = world.refused({'raw.type': 'std_msgs/msg/Float32'})
-    assert 'raw.stamping to publication or arrival' in sentence
+# Over the middleware
 
 
-def test_a_header_and_a_named_class_over_dds(world: World):
-    client = world.client()
-    world.start(
+def test_a_header_and_a_named_class(world: World):
+    talk = Typed(
+        world,
+        PointStamped,
+        KeyValue,
         {
-            'raw.type': 'geometry_msgs/msg/PointStamped',
             'raw.value_field': 'point.x',
-            'label.type': 'diagnostic_msgs/msg/KeyValue',
             'label.value_field': 'value',
             'label.stamping': 'arrival',
             'positive_class': 'ground',
             'match.tolerance': 0.5,
         },
-        remaps={
-            'raw_probabilities': 'points',
-            'labels': 'names',
-            'calibrated_probabilities': 'out',
-        },
     )
-    heard: list[PointStamped] = []
-    client.node.create_subscription(PointStamped, 'out', heard.append, 10)
-    points = client.node.create_publisher(PointStamped, 'points', 10)
-    names = client.node.create_publisher(KeyValue, 'names', 10)
 
-    def send(p: float) -> None:
+    def point() -> PointStamped:
         message = PointStamped()
-        message.header.stamp = client.node.get_clock().now().to_msg()
-        message.point.x, message.point.y = p, 3.0
-        points.publish(message)
-        names.publish(KeyValue(key='patch', value='wall'))
+        message.header.stamp = talk.client.node.get_clock().now().to_msg()
+        message.point.x, message.point.y = 0.8, 3.0
+        return message
 
-    client.spin_until(lambda: send(0.8) or heard, 'a calibrated point')
-    assert (heard[0].point.x, heard[0].point.y) == (pipeline().calibrator.predict(0.8), 3.0)
     # They go on until a prediction is past a label by the tolerance.
-    client.spin_until(
-        lambda: send(0.8) or (client.statuses and client.figures()['learned'] != '0'),
-        'a label learned',
-    )
+    talk.send_until(talk.learned, point, KeyValue(key='patch', value='wall'))
+    point_back = talk.heard[0].point
+    assert (point_back.x, point_back.y) == (pipeline().calibrator.predict(0.8), 3.0)
+    talk.send_until(lambda: talk.heard[-1].point.x < 0.79, point)
 
 
-def test_a_stamp_of_publication_runs_on_the_single_threaded_executor(world: World):
-    client = world.client()
-    world.start(
-        {
-            'raw.type': 'std_msgs/msg/Float32',
-            'raw.stamping': 'publication',
-            'label.type': 'std_msgs/msg/Bool',
-            'label.stamping': 'publication',
-            'match.tolerance': 0.5,
-        },
-        remaps={
-            'raw_probabilities': 'number',
-            'labels': 'truth',
-            'calibrated_probabilities': 'out',
-        },
-    )
-    heard: list[float] = []
-    client.node.create_subscription(Float32, 'out', lambda m: heard.append(m.data), 10)
-    numbers = client.node.create_publisher(Float32, 'number', 10)
-    truths = client.node.create_publisher(Bool, 'truth', 10)
+def test_stamps_of_publication_run_on_the_single_threaded_executor(world: World):
+    stamping = {'raw.stamping': 'publication', 'label.stamping': 'publication'}
+    talk = Typed(world, Float32, Bool, {**stamping, 'match.tolerance': 0.5})
+    assert talk.process.wait_for('executor=single is used')
+    talk.send_until(talk.learned, Float32(data=0.5), Bool(data=True))
+    talk.send_until(lambda: talk.heard[-1].data > 0.5, Float32(data=0.5))
 
-    def send() -> None:
-        numbers.publish(Float32(data=0.5))
-        truths.publish(Bool(data=True))
 
-    client.spin_until(lambda: send() or heard, 'a calibrated number')
-    # They go on until a prediction is past a label by the tolerance.
-    client.spin_until(
-        lambda: send() or (client.statuses and client.figures()['learned'] != '0'),
-        'a label learned',
-    )
+@pytest.mark.parametrize(
+    ('label', 'rises'),
+    [
+        (Byte(data=b'\x01'), True),
+        (Byte(data=b'\x00'), False),
+        (String(data='True'), True),
+        (String(data='False'), False),
+    ],
+)
+def test_bytes_and_texts_of_truth_values_are_learned(world: World, label, rises):
+    talk = Typed(world, Float32, type(label), ARRIVAL)
+    talk.send_until(talk.learned, Float32(data=0.5), label)
+    talk.send_until(lambda: talk.heard[-1].data != 0.5, Float32(data=0.5))
+    assert (talk.heard[-1].data > 0.5) is rises
+
+
+def test_scores_in_an_array_and_the_index_of_the_class(world: World):
+    talk = Typed(world, Float32MultiArray, Int32, {**ARRIVAL, 'classes': 3, 'raw.value_field': 'data'})
+    p = typed_array('f', [0.7, 0.2, 0.1])
+    talk.send_until(talk.learned, Float32MultiArray(data=p), Int32(data=2))
+    expected = create_multiclass('ops', 3).predict(np.array(p, np.float64))
+    assert talk.heard[0].data.typecode == 'f'
+    assert talk.heard[0].data.tolist() == expected.astype(np.float32).tolist()
+    talk.send_until(lambda: talk.heard[-1].data[2] > p[2], Float32MultiArray(data=p))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Thousands of random messages, changes and calls over the middleware, and the core beside it.
+"""Thousands of random messages, changes and calls over the middleware, and a stream beside it.
 
-The core is fed the same in the same order. Predictions and labels have a topic each, so that a
+The stream is fed the same in the same order. Predictions and labels have a topic each, so that a
 batch of the one is heard before the other begins. Every output is compared with the message that
-it answers, to the last bit, and after every batch all figures of the node with those of the core.
+it answers, to the last bit, and after every batch all figures of the node with those of the stream.
 """
 
 from __future__ import annotations
@@ -12,24 +12,19 @@ import math
 import random
 import struct
 from collections import deque
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import pytest
 from rclpy.serialization import serialize_message
 
-from calib_node.core.calibrators import create_multiclass
-from calib_node.core.matching import StampMatcher
-from calib_node.core.pipeline import MulticlassPipeline
-from calib_node.core.refusal import REASONS, Refused
-from calib_node.core.samples import Label, Prediction
-from calib_node.ros.messages import StampedArray, StampedProbabilities
-from calib_node.stream.assembly import change_pipeline
+from calib_node.core.state.document import make_document, restore_document
+from calib_node.ros.messages import InstalledMessages
 from calib_node.stream.parameters import ParameterError
 from calib_node.stream.settings import Settings
+from calib_node.stream.stream import Stream
 
-from .harness import SECOND, Client, World, array, decoded, pipeline
+from .harness import SECOND, Client, World, array, decoded
 
 MS = SECOND // 1000
 NAN, INF = math.nan, math.inf
@@ -64,7 +59,7 @@ BAD: dict[str, list[Any]] = {
 
 
 class Beside:
-    """A client of the node, and the core that must come to the same.
+    """A client of the node, and the stream that must come to the same.
 
     Parameters
     ----------
@@ -79,14 +74,8 @@ class Beside:
     def __init__(self, client: Client, classes: int, seed: int) -> None:
         self.client, self.classes = client, classes
         self.rng = random.Random(seed)
-        self.core: Any
-        self.codec: Any
-        if classes == 1:
-            self.core, self.codec = pipeline(), StampedArray()
-        else:
-            self.core = MulticlassPipeline(create_multiclass('ops', classes), StampMatcher())
-            self.codec = StampedProbabilities()
-        self.settings = Settings.from_mapping({'classes': classes})
+        settings = Settings.from_mapping({'classes': classes, 'state.enabled': False})
+        self.stream = Stream(settings, InstalledMessages(), lambda *_: None)
         self.saved: dict[str, Any] | None = None
         self.clock = 1_700_000_000 * SECOND
         self.recent: deque[int] = deque([self.clock], maxlen=100)
@@ -98,12 +87,14 @@ class Beside:
         self.client.send_raw([0.5])
         self.client.send_label([0.5])
         self.client.wait_for_figure('refused: too_short', 2)
-        for _ in range(2):
-            self.core.refuse('too_short')
         figures = self.client.figures()
-        counts = self.core.counts
-        counts.predictions = counts.no_opinion = int(figures['predictions'])
-        counts.labels = counts.empty_labels = int(figures['labels'])
+        for name, hear in (('predictions', self.stream.on_prediction), ('labels', self.hear_label)):
+            for _ in range(int(figures[name]) - 1):
+                hear(serialize_message(array([0.0, 0.0])))
+            hear(serialize_message(array([0.5])))
+
+    def hear_label(self, message: bytes) -> None:
+        self.stream.on_label(message)
 
     # Messages
 
@@ -151,7 +142,7 @@ class Beside:
             return array(data, sizes=rng.choice([[2], [3, 1], [7]]))
         if kind == 4:
             return array([rng.choice([NAN, -1.0, 0.5, 2.0**33, INF]), *data[1:]])
-        if self.settings.on_invalid == 'pass':
+        if self.stream.settings.on_invalid == 'pass':
             # It would come back, and the client could not read it.
             return array([data[0], 1e9, *data[2:]])
         whole = serialize_message(array(data))
@@ -192,28 +183,14 @@ class Beside:
             assert message.layout == answer.layout
 
     def _answer(self, message: bytes) -> Any:
-        """Let the core answer; return the message that is to come back."""
+        """Let the stream answer; return the message that is to come back."""
         self.sent += 1
-        unchanged = self.settings.on_invalid == 'pass'
-        try:
-            stamp, value, _ = self.codec.decode(message)
-        except Refused as refusal:
-            self.core.refuse(refusal.reason)
-            return decoded(message) if unchanged else None
-        try:
-            answer = self.core.predict(Prediction(stamp, value)).probability
-        except Refused:
-            return decoded(message) if unchanged else None
-        back = decoded(message)
-        if answer is not None:
-            for place, number in enumerate(np.atleast_1d(answer).tolist(), 2):
-                back.data[place] = number
-        return back
+        answer = self.stream.on_prediction(message)
+        return decoded(answer) if isinstance(answer, bytes) else answer
 
     def labels(self, number: int) -> None:
         """Send labels."""
         rng = self.rng
-        offset = round(self.settings.label.offset * SECOND)
         for _ in range(number):
             stamp = rng.choice(self.recent)
             if rng.random() < 0.2:
@@ -223,14 +200,7 @@ class Beside:
             message = self._message(stamp, rest)
             self.client.label_publisher.publish(message)
             self.sent += 1
-            try:
-                # A label has one value, however many classes there are.
-                stamp, given, _ = StampedArray().decode(message)
-            except Refused as refusal:
-                self.core.refuse(refusal.reason)
-                continue
-            with suppress(Refused):
-                self.core.label(Label(stamp + offset if stamp else 0, given))
+            self.stream.on_label(message)
         self._settle()
 
     # Changes and calls
@@ -242,16 +212,16 @@ class Beside:
         for name in ('learning', 'match.policy', 'match.horizon', 'match.capacity'):
             if name not in changes and self.rng.random() < 0.7:
                 changes[name] = GOOD[name][0]
-        before, refusal = self.settings, ''
+        settings, refusal = self.stream.settings, ''
         try:
-            self.settings = before.changed(changes)
+            settings = settings.changed(changes)
         except ParameterError as error:
             # Such as a tolerance where the policy takes none.
             refusal = str(error)
         result = self.client.set_all(changes)
         assert result.successful is (not refusal), result.reason
         assert refusal in result.reason
-        change_pipeline(self.core, before, self.settings)
+        self.stream.configure(settings)
         name = self.rng.choice(list(BAD))
         (refused,) = self.client.set_each({name: self.rng.choice(BAD[name])})
         assert not refused.successful
@@ -266,16 +236,16 @@ class Beside:
         self.sent += 1
         if service == 'load_state':
             if self.saved is not None:
-                self.core.calibrator.restore(self.saved)
+                restore_document(self.stream.calibrator, self.saved)
             return
         if service == 'reset':
-            self.core.reset()
-        self.saved = self.core.calibrator.state()
+            self.stream.reset()
+        self.saved = make_document(self.stream.calibrator, '/calib_node')
 
     # What must be
 
     def _settle(self) -> None:
-        """Wait until the node has heard all, and compare every figure with the core."""
+        """Wait until the node has heard all, and compare every figure with the stream."""
         expected = self._figures()
         heard = {key: expected[key] for key in ('predictions', 'labels', 'refused')}
 
@@ -288,36 +258,9 @@ class Beside:
         assert {key: figures[key] for key in expected} == expected
 
     def _figures(self) -> dict[str, str]:
-        core = self.core
-        counts, matcher = core.counts, core.matcher
-        matched = matcher.counts
-        numbers: dict[str, Any] = {
-            'predictions': counts.predictions,
-            'labels': counts.labels,
-            'matched': matched.matched,
-            'expired predictions': matched.expired,
-            'unmatched labels': matched.unmatched,
-            'duplicate labels': matched.duplicate,
-            'jumps back in time': matched.jumps_back,
-            'predictions of a stamp already waiting': matched.same_stamp,
-            'pending predictions': matcher.pending_predictions,
-            'pending labels': matcher.pending_labels,
-            'learned': counts.learned,
-            'failed updates': 0,
-            'no opinion': counts.no_opinion,
-            'unstamped predictions': counts.unstamped,
-            'empty labels': counts.empty_labels,
-            'refused': counts.refused.total(),
-            'samples in window': core.calibrated.count,
-            'updates': core.calibrator.updates,
-        }
-        numbers |= {f'refused: {reason}': counts.refused[reason] for reason in REASONS}
-        if self.classes == 1:
-            numbers |= {'a': core.calibrator.a, 'b': core.calibrator.b}
-        figures = {key: repr(number) for key, number in numbers.items()}
-        of_top = '' if self.classes == 1 else ' (top class)'
-        for name, scores in (('raw ECE', core.raw), ('ECE', core.calibrated)):
-            figures[name + of_top] = f'{scores.ece():.6f}' if scores.count else 'no match yet'
+        figures = self.stream.status().figures
+        # The node's own has a place, and the stream's has none.
+        del figures['state file']
         return figures
 
 
@@ -341,7 +284,7 @@ def test_thousands_of_messages_changes_and_calls(world: World, executor, classes
             beside.change()
         if beside.rng.random() < 0.2:
             beside.call()
-    core = beside.core
+    core = beside.stream.pipeline
     assert core.counts.learned > number // 20, 'hardly anything was learned'
     core.flush()
     node.stop()

@@ -117,7 +117,7 @@ def test_predictions_go_on_while_the_cable_is_cut_and_late_labels_match(
     def predict() -> int:
         stamp = time.time_ns()
         p = 0.5 + 0.4 * (stamp % 7) / 7
-        expected = core.predict(Prediction(stamp, p)).probability
+        expected = core.predict(Prediction(stamp, p))
         assert classifier.predict(stamp, p) == expected
         return stamp
 

@@ -67,9 +67,7 @@ def samples(name: str, rng: random.Random) -> list[tuple[float, int]]:
 
 def ask_and_label(core: Pipeline, batch: list[tuple[float, int]], start: int) -> list[float]:
     stamps = [(start + i) * SECOND for i in range(len(batch))]
-    published = [
-        core.predict(Prediction(stamp, p)).probability for stamp, (p, _) in zip(stamps, batch)
-    ]
+    published = [core.predict(Prediction(stamp, p)) for stamp, (p, _) in zip(stamps, batch)]
     for stamp, (_, y) in zip(stamps, batch):
         core.label(Label(stamp, y))
     return published

@@ -228,7 +228,7 @@ def test_labels_later_than_the_horizon():
             stream.on_label(stamped(at(number - 30), 1))
     status = stream.status()
     assert status.level == Level.WARN
-    sentence = said(status, 'none matched', 's after its prediction', 'match.horizon is 1 s')
+    sentence = said(status, 'none matched', 'match.horizon 1 s', 'set match.horizon')
     needed = float(sentence.rsplit(' ', 1)[1])
     assert 3.0 <= needed <= 3.1
     assert without_a_miss(needed)
@@ -249,7 +249,7 @@ def test_labels_beyond_the_capacity():
         stream.on_prediction(stamped(at(number), 0.6))
         if number >= 30:
             stream.on_label(stamped(at(number - 30), 1))
-    sentence = said(stream.status(), 'none matched', 'match.capacity is 10')
+    sentence = said(stream.status(), 'none matched', 'match.capacity 10: set match.capacity')
     needed = int(sentence.rsplit(' ', 1)[1])
     assert 31 <= needed <= 40
 
@@ -269,6 +269,14 @@ def test_a_constant_shift():
         stream.on_prediction(stamped(at(number), 0.6))
         stream.on_label(stamped(at(number) + 40 * MS, 1))
     assert said(stream.status(), '40 ms after', 'set label.offset to -0.04')
+
+
+def test_labels_ahead_of_all_predictions():
+    stream = make()
+    predict(stream, range(5), 0.6)
+    for number in range(20, 40):
+        stream.on_label(stamped(at(number), 1))
+    assert said(stream.status(), 'none matched', 's after the nearest prediction')
 
 
 def test_scattered_labels():

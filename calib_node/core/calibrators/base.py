@@ -247,3 +247,27 @@ class Calibrator(Learner):
 
 def _nothing() -> None:
     """Take back nothing: the update cannot fail, and so none of another class does."""
+
+
+class Forecaster(Protocol[P]):
+    """What a pipeline asks of its calibrator."""
+
+    @property
+    def name(self) -> str:
+        """Name of the method."""
+
+    @property
+    def classes(self) -> int:
+        """Number of probabilities in a forecast; 1: that of the positive class."""
+
+    def issue(self, p: P, /) -> tuple[P, Any]:
+        """Return what `p` is calibrated to, and the ticket for its label."""
+
+    def update(self, p: P, y: int, ticket: Any = None, /) -> None:
+        """Learn that the forecast made of `p` had outcome `y`."""
+
+    def reset(self) -> None:
+        """Forget everything learned."""
+
+    def figures(self) -> dict[str, float]:
+        """Return what is worth a look while it runs, by name."""
