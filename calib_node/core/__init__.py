@@ -1,2 +1,107 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Online calibration without ROS: calibrators, metrics, matching, pipeline and state file."""
+"""Online calibration without ROS: calibrators, metrics, matching, pipeline and state file.
+
+What is exported here is the library; its names change only with a note in the changelog.
+
+Examples
+--------
+>>> from calib_node.core import create, ece
+>>> calibrator = create('ops')
+>>> q, ticket = calibrator.issue(0.8)
+>>> calibrator.update(0.8, 0, ticket)
+>>> round(calibrator.predict(0.8), 6), round(ece([0.8, q], [0, 1]), 6)
+(0.760758, 0.3)
+"""
+
+from calib_node.core.calibrators import (
+    CALIBRATORS,
+    Calibrator,
+    MulticlassCalibrator,
+    StateError,
+    UpdateNotFinite,
+    create,
+    create_multiclass,
+    default_parameters,
+)
+from calib_node.core.calibrators.fits import (
+    IsotonicMap,
+    PlattMap,
+    TemperatureMap,
+    fit_binary_temperature,
+    fit_isotonic,
+    fit_platt,
+    fit_temperature,
+    fit_temperature_logits,
+)
+from calib_node.core.calibrators.prior_shift import shift_prior, shift_priors
+from calib_node.core.metrics import (
+    BrierDecomposition,
+    Reliability,
+    RollingReliability,
+    SlopeIntercept,
+    accuracy,
+    brier,
+    calibration_in_the_large,
+    classwise_ece,
+    debiased_l2,
+    debiased_squared_l2,
+    ece,
+    log_loss,
+    mce,
+    multiclass_brier,
+    multiclass_log_loss,
+    murphy,
+    reliability,
+    rms_calibration_error,
+    slope_intercept,
+    sweep_bins,
+    sweep_ece,
+    top_label,
+    top_label_ece,
+    top_label_mce,
+)
+
+__all__ = [
+    'CALIBRATORS',
+    'BrierDecomposition',
+    'Calibrator',
+    'IsotonicMap',
+    'MulticlassCalibrator',
+    'PlattMap',
+    'Reliability',
+    'RollingReliability',
+    'SlopeIntercept',
+    'StateError',
+    'TemperatureMap',
+    'UpdateNotFinite',
+    'accuracy',
+    'brier',
+    'calibration_in_the_large',
+    'classwise_ece',
+    'create',
+    'create_multiclass',
+    'debiased_l2',
+    'debiased_squared_l2',
+    'default_parameters',
+    'ece',
+    'fit_binary_temperature',
+    'fit_isotonic',
+    'fit_platt',
+    'fit_temperature',
+    'fit_temperature_logits',
+    'log_loss',
+    'mce',
+    'multiclass_brier',
+    'multiclass_log_loss',
+    'murphy',
+    'reliability',
+    'rms_calibration_error',
+    'shift_prior',
+    'shift_priors',
+    'slope_intercept',
+    'sweep_bins',
+    'sweep_ece',
+    'top_label',
+    'top_label_ece',
+    'top_label_mce',
+]

@@ -85,7 +85,13 @@ class Learner(ABC):
 
     @abstractmethod
     def parameters(self) -> dict[str, Parameter]:
-        """Return the values of the method's parameters by name."""
+        """Return the values of the method's parameters by name.
+
+        Returns
+        -------
+        dict of str to float, int or bool
+            In the order of the method's own signature.
+        """
 
     def configure(self, **parameters: Parameter) -> None:
         """Change parameters of the running calibrator: all of them, or on an error none.

@@ -147,7 +147,13 @@ class Tracking(Calibeating):
         return self.outcome_of(q), ticket
 
     def outcome_of(self, q: float) -> float:
-        """Return the mean outcome so far of the bin of a forecast of the wrapped calibrator."""
+        """Return the mean outcome so far of the bin of a forecast of the wrapped calibrator.
+
+        Returns
+        -------
+        float
+            Within [0, 1].
+        """
         bins = self._bins
         index = int(q * bins)
         if index == bins:

@@ -62,7 +62,13 @@ class HalvesDivergence:
         return list(self._values)
 
     def push(self, p: float) -> float:
-        """Add a probability and return the divergence; 0 while there are fewer than 60."""
+        """Add a probability and return the divergence; 0 while there are fewer than 60.
+
+        Returns
+        -------
+        float
+            In bits, from 0 to 1.
+        """
         values, bins = self._values, self._bins
         if len(bins) < 2 * HALF:
             values.append(p)

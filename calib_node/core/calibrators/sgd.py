@@ -15,6 +15,11 @@ LogisticMap = tuple[float, float]
 def logistic(parameters: LogisticMap, logit: float) -> float:
     """Return the probability that a map gives for `logit`.
 
+    Returns
+    -------
+    float
+        Within [0, 1].
+
     Examples
     --------
     >>> logistic((1.0, 0.0), 0.0)
@@ -36,6 +41,11 @@ def sgd_step(parameters: LogisticMap, logit: float, y: int, eta: float) -> Logis
         The label, 0 or 1.
     eta : float
         Step size.
+
+    Returns
+    -------
+    tuple of 2 floats
+        ``(a, b)`` after it.
 
     Examples
     --------

@@ -152,7 +152,12 @@ class Binned:
     bins: int
 
     def diagram(self) -> Reliability:
-        """Return count, mean probability and frequency of each bin."""
+        """Return count, mean probability and frequency of each bin.
+
+        Returns
+        -------
+        Reliability
+        """
         count = np.bincount(self.index, minlength=self.bins)
         with np.errstate(invalid='ignore'):
             mean = np.bincount(self.index, self.p, self.bins) / count

@@ -37,6 +37,11 @@ def ece(
     p, y, bins, binning, closed
         As in `reliability`, which also says what is refused.
 
+    Returns
+    -------
+    float
+        Probability, from 0 to 1.
+
     Examples
     --------
     >>> round(ece([0.1, 0.1, 0.9], [0, 1, 1], bins=2), 4)
@@ -63,6 +68,11 @@ def mce(
     p, y, bins, binning, closed
         As in `reliability`, which also says what is refused.
 
+    Returns
+    -------
+    float
+        Probability, from 0 to 1.
+
     Examples
     --------
     >>> round(mce([0.1, 0.1, 0.9], [0, 1, 1], bins=2), 4)
@@ -88,6 +98,11 @@ def rms_calibration_error(
     ----------
     p, y, bins, binning, closed
         As in `reliability`, which also says what is refused.
+
+    Returns
+    -------
+    float
+        Probability, from 0 to 1.
 
     Examples
     --------
@@ -119,6 +134,11 @@ def debiased_squared_l2(
     p, y, bins, binning, closed
         As in `reliability`, which also says what is refused.
 
+    Returns
+    -------
+    float
+        Squared probability; may be below 0.
+
     Examples
     --------
     >>> round(debiased_squared_l2([0.6, 0.6, 0.7, 0.9], [1, 0, 1, 0], bins=1), 4)
@@ -148,6 +168,11 @@ def debiased_l2(
     ----------
     p, y, bins, binning, closed
         As in `reliability`, which also says what is refused.
+
+    Returns
+    -------
+    float
+        Probability, from 0 to 1.
 
     Examples
     --------
@@ -222,6 +247,11 @@ def sweep_ece(p: ArrayLike, y: ArrayLike) -> float:
     ----------
     p, y
         As in `reliability`, which also says what is refused.
+
+    Returns
+    -------
+    float
+        Probability, from 0 to 1.
 
     Examples
     --------

@@ -111,7 +111,7 @@ def check_classes(p: ArrayLike, y: ArrayLike) -> tuple[Floats, Integers]:
         raise ValueError(
             'probabilities must be of shape (n, K) with K >= 2, and class indices of shape (n,), '
             f'not {probabilities.shape} and {labels.shape}: '
-            'give one probability a sample to the binary scores'
+            'give one probability per sample to the binary scores'
         )
     if len(probabilities) != len(labels):
         raise ValueError(

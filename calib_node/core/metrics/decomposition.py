@@ -67,6 +67,11 @@ def murphy(
     p, y, bins, binning, closed
         As in `reliability`, which also says what is refused.
 
+    Returns
+    -------
+    BrierDecomposition
+        Its parts are squared probabilities.
+
     Examples
     --------
     >>> parts = murphy([0.1, 0.3, 0.9, 0.7], [0, 1, 1, 0], bins=2)

@@ -58,6 +58,11 @@ def top_label_ece(
     bins, binning, closed
         As in `reliability`.
 
+    Returns
+    -------
+    float
+        Probability, from 0 to 1.
+
     Examples
     --------
     >>> round(top_label_ece([[0.2, 0.3, 0.5], [0.7, 0.2, 0.1]], [1, 0], bins=2), 4)
@@ -82,6 +87,11 @@ def top_label_mce(
         As in `check_classes`, which also says what is refused.
     bins, binning, closed
         As in `reliability`.
+
+    Returns
+    -------
+    float
+        Probability, from 0 to 1.
 
     Examples
     --------
@@ -110,6 +120,11 @@ def classwise_ece(
     bins, binning, closed
         As in `reliability`.
 
+    Returns
+    -------
+    float
+        Probability, from 0 to 1.
+
     Examples
     --------
     >>> round(classwise_ece([[0.2, 0.3, 0.5], [0.7, 0.2, 0.1]], [1, 0], bins=1), 4)
@@ -133,6 +148,11 @@ def multiclass_brier(p: ArrayLike, y: ArrayLike) -> float:
     p, y
         As in `check_classes`, which also says what is refused.
 
+    Returns
+    -------
+    float
+        Squared probability, from 0 to 2.
+
     Examples
     --------
     >>> round(multiclass_brier([[0.2, 0.3, 0.5]], [1]), 4)
@@ -154,6 +174,11 @@ def multiclass_log_loss(p: ArrayLike, y: ArrayLike, clip: float = LOG_LOSS_CLIP)
         As in `check_classes`, which also says what is refused.
     clip : float
         As in `log_loss`.
+
+    Returns
+    -------
+    float
+        In nats.
 
     Examples
     --------

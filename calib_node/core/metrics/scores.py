@@ -26,6 +26,11 @@ def brier(p: ArrayLike, y: ArrayLike) -> float:
     p, y
         As in `check_samples`, which also says what is refused.
 
+    Returns
+    -------
+    float
+        Squared probability, from 0 to 1.
+
     Examples
     --------
     >>> round(brier([0.8, 0.4], [1, 0]), 4)
@@ -44,6 +49,11 @@ def log_loss(p: ArrayLike, y: ArrayLike, clip: float = LOG_LOSS_CLIP) -> float:
         As in `check_samples`, which also says what is refused.
     clip : float
         At least 0 and below 0.5. With 0 one certain mistake makes the score infinite.
+
+    Returns
+    -------
+    float
+        In nats.
 
     Raises
     ------
@@ -70,6 +80,11 @@ def accuracy(p: ArrayLike, y: ArrayLike) -> float:
     ----------
     p, y
         As in `check_samples`, which also says what is refused.
+
+    Returns
+    -------
+    float
+        Share, from 0 to 1.
 
     Examples
     --------

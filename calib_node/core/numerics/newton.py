@@ -150,7 +150,13 @@ def newton_step3(
     radius: float,
     forgetting: float,
 ) -> Newton3:
-    """Take one Newton step against ``(g0, g1, g2)``: `newton_step` in three dimensions."""
+    """Take one Newton step against ``(g0, g1, g2)``: `newton_step` in three dimensions.
+
+    Returns
+    -------
+    tuple of 9 floats
+        The new state; `state` itself is untouched.
+    """
     t0, t1, t2, a00, a01, a02, a11, a12, a22 = state
     if forgetting != 1.0:
         floor = (1.0 - forgetting) * rho
@@ -190,6 +196,10 @@ def solve3(
     v2: float,
 ) -> tuple[float, float, float]:
     """Return ``A^-1 v`` for a positive definite matrix, by its factors ``L D L'``.
+
+    Returns
+    -------
+    tuple of 3 floats
 
     Raises
     ------
@@ -232,6 +242,11 @@ def project3(
     """Project ``(t0, t1, t2)`` onto the ball of `radius` in the norm of `A`, as `project` does.
 
     The bracket of the multiplier comes from the trace of `A`, which bounds its eigenvalues.
+
+    Returns
+    -------
+    tuple of 3 floats
+        The projection, of norm at most `radius`.
     """
     largest = max(a00, a11, a22)
     a00, a01, a02 = a00 / largest, a01 / largest, a02 / largest

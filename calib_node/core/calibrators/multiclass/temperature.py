@@ -75,6 +75,11 @@ class MulticlassTemperature(MulticlassCalibrator, TemperatureLearner):
     def issue_logits(self, logits: ArrayLike) -> tuple[Floats, Floats]:
         """Return the calibrated probabilities of K logits, and the ticket.
 
+        Returns
+        -------
+        q, ticket : ndarray of float, shape (K,)
+            Probabilities that sum to 1, and the logarithms that they were made of.
+
         Raises
         ------
         ValueError
