@@ -47,10 +47,6 @@ class StateKeeper:
         Called with a sentence when saving works again, and when a file that somebody else had
         changed was kept aside.
 
-    Both are called in the thread that saves, for an autosave one of the keeper's own, while others
-    wait to save: they should be quick, and neither raise nor call the keeper. A failure that lasts
-    is told at each save; not to tell it too often is up to them.
-
     Attributes
     ----------
     problem : str
@@ -59,6 +55,12 @@ class StateKeeper:
         How often a save failed.
     notes : list of str
         What is not as it should be, though nothing failed.
+
+    Notes
+    -----
+    `on_problem` and `on_note` are called in the thread that saves, for an autosave one of the
+    keeper's own, while others wait to save: they should be quick, and neither raise nor call the
+    keeper. A failure that lasts is told at each save; not to repeat it too often is up to them.
     """
 
     def __init__(
