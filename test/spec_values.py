@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 
-from calib_node.stream.defaults import default_parameters
+from calib_node.core.calibrators import default_parameters
 from calib_node.stream.parameters import Spec
 from calib_node.stream.settings import Settings
 from calib_node.stream.table import OF_METHODS, TABLE

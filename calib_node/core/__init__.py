@@ -34,6 +34,8 @@ from calib_node.core.calibrators.fits import (
     fit_temperature_logits,
 )
 from calib_node.core.calibrators.prior_shift import shift_prior, shift_priors
+from calib_node.core.evaluate import forecasts
+from calib_node.core.matching import HoldMatcher, StampMatcher, create_matcher
 from calib_node.core.metrics import (
     BrierDecomposition,
     Reliability,
@@ -60,17 +62,27 @@ from calib_node.core.metrics import (
     top_label_ece,
     top_label_mce,
 )
+from calib_node.core.pipeline import Pipeline
+from calib_node.core.refusal import Refused
+from calib_node.core.samples import Label, Match, Prediction
 
 __all__ = [
     'CALIBRATORS',
     'BrierDecomposition',
     'Calibrator',
+    'HoldMatcher',
     'IsotonicMap',
+    'Label',
+    'Match',
     'MulticlassCalibrator',
+    'Pipeline',
     'PlattMap',
+    'Prediction',
+    'Refused',
     'Reliability',
     'RollingReliability',
     'SlopeIntercept',
+    'StampMatcher',
     'StateError',
     'TemperatureMap',
     'UpdateNotFinite',
@@ -79,6 +91,7 @@ __all__ = [
     'calibration_in_the_large',
     'classwise_ece',
     'create',
+    'create_matcher',
     'create_multiclass',
     'debiased_l2',
     'debiased_squared_l2',
@@ -89,6 +102,7 @@ __all__ = [
     'fit_platt',
     'fit_temperature',
     'fit_temperature_logits',
+    'forecasts',
     'log_loss',
     'mce',
     'multiclass_brier',

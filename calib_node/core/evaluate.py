@@ -5,26 +5,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
+from calib_node.core.calibrators.base import Forecaster
 from calib_node.core.ranges import Interval, check_number
 
-P_contra = TypeVar('P_contra', contravariant=True)
-Q_co = TypeVar('Q_co', covariant=True)
 P = TypeVar('P')
 Q = TypeVar('Q')
 
 DELAYS = Interval(0, whole=True)
-
-
-class Forecaster(Protocol[P_contra, Q_co]):
-    """What both kinds of calibrator are: one probability or one per class, in and out."""
-
-    def issue(self, p: P_contra, /) -> tuple[Q_co, Any]:
-        """Return the calibrated probability of `p` and the ticket for its label."""
-
-    def update(self, p: P_contra, y: int, ticket: Any, /) -> None:
-        """Learn that the forecast made of `p` had outcome `y`."""
 
 
 def progressive(

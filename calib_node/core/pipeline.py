@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Generic, NoReturn
 
-from calib_node.core.calibrators.base import Forecaster
+from calib_node.core.calibrators.base import PipelineCalibrator
 from calib_node.core.counts import PipelineCounts
 from calib_node.core.matching import Matcher, reconfigure
 from calib_node.core.numerics.newton import UpdateNotFinite
@@ -60,8 +60,8 @@ class Pipeline(Generic[P]):
     Examples
     --------
     >>> from calib_node.core.calibrators import create
-    >>> from calib_node.core.calibrators.base import Forecaster
-from calib_node.core.counts import PipelineCounts
+    >>> from calib_node.core.calibrators.base import PipelineCalibrator
+    from calib_node.core.counts import PipelineCounts
     from calib_node.core.matching import StampMatcher
     >>> pipeline = Pipeline(create('ops'), StampMatcher())
     >>> pipeline.on_match.append(print)
@@ -87,7 +87,7 @@ from calib_node.core.counts import PipelineCounts
 
     def __init__(
         self,
-        calibrator: Forecaster[P],
+        calibrator: PipelineCalibrator[P],
         matcher: Matcher[Issued[P], int],
         bins: int = 15,
         window: int = 1000,

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from calib_node.core.calibrators import default_parameters
 from calib_node.core.refusal import nearest_name
 from calib_node.stream.cross_checks import contradictions, refuse_impossible, without_effect
-from calib_node.stream.defaults import default_parameters
 from calib_node.stream.parameters import SPEC, ParameterError, Spec, Value
 from calib_node.stream.table import METHODS, TABLE, Parameters
 

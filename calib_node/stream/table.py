@@ -11,10 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from calib_node.core.calibrators import CALIBRATORS
+from calib_node.core.calibrators import CALIBRATORS, default_parameters
 from calib_node.core.matching import POLICIES
 from calib_node.core.ranges import POSITIVE, Interval
-from calib_node.stream.defaults import default_parameters
 from calib_node.stream.parameters import SPEC, Spec, of_method, parameter
 
 PERIOD = Interval(0.01, 86400.0)

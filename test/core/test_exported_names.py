@@ -24,10 +24,13 @@ METRICS = """
     log_loss mce multiclass_brier multiclass_log_loss murphy reliability rms_calibration_error
     slope_intercept sweep_bins sweep_ece top_label top_label_ece top_label_mce
 """
+PIPELINE = """
+    HoldMatcher Label Match Pipeline Prediction Refused StampMatcher create_matcher forecasts
+"""
 
 
 def test_exported_names_are_these():
-    expected = f'{CALIBRATION} {FITS} {METRICS}'.split()
+    expected = f'{CALIBRATION} {FITS} {METRICS} {PIPELINE}'.split()
     assert sorted(calib_node.core.__all__) == sorted(expected)
     assert len(set(expected)) == len(expected)
 

@@ -6,12 +6,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from calib_node.core.calibrators.parameters import Parameter, check_names, check_parameters
 from calib_node.core.refusal import bad_label, bad_probability, brief
+from calib_node.core.samples import P
 from calib_node.core.state import fields
 from calib_node.core.state.fields import StateError
+
+P_contra = TypeVar('P_contra', contravariant=True)
+Q_co = TypeVar('Q_co', covariant=True)
 
 
 def as_probability(p: float) -> float:
@@ -255,7 +259,17 @@ def _nothing() -> None:
     """Take back nothing: the update cannot fail, and so none of another class does."""
 
 
-class Forecaster(Protocol[P]):
+class Forecaster(Protocol[P_contra, Q_co]):
+    """What both kinds of calibrator are: one probability or one per class, in and out."""
+
+    def issue(self, p: P_contra, /) -> tuple[Q_co, Any]:
+        """Return the calibrated probability of `p` and the ticket for its label."""
+
+    def update(self, p: P_contra, y: int, ticket: Any, /) -> None:
+        """Learn that the forecast made of `p` had outcome `y`."""
+
+
+class PipelineCalibrator(Forecaster[P, P], Protocol[P]):
     """What a pipeline asks of its calibrator."""
 
     @property
@@ -265,12 +279,6 @@ class Forecaster(Protocol[P]):
     @property
     def classes(self) -> int:
         """Number of probabilities in a forecast; 1: that of the positive class."""
-
-    def issue(self, p: P, /) -> tuple[P, Any]:
-        """Return what `p` is calibrated to, and the ticket for its label."""
-
-    def update(self, p: P, y: int, ticket: Any = None, /) -> None:
-        """Learn that the forecast made of `p` had outcome `y`."""
 
     def reset(self) -> None:
         """Forget everything learned."""
