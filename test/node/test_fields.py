@@ -266,7 +266,8 @@ def test_bytes_and_texts_of_truth_values_are_learned(world: World, label, rises)
 
 
 def test_scores_in_an_array_and_the_index_of_the_class(world: World):
-    talk = Typed(world, Float32MultiArray, Int32, {**ARRIVAL, 'classes': 3, 'raw.value_field': 'data'})
+    several = {'classes': 3, 'raw.value_field': 'data'}
+    talk = Typed(world, Float32MultiArray, Int32, {**ARRIVAL, **several})
     p = typed_array('f', [0.7, 0.2, 0.1])
     talk.send_until(talk.learned, Float32MultiArray(data=p), Int32(data=2))
     expected = create_multiclass('ops', 3).predict(np.array(p, np.float64))

@@ -75,8 +75,8 @@ def shared_node(shared: World):
     _, client = shared.connected()
     # With many bad labels among few nothing would be learned.
     for number in range(100):
-        client.predict(900 * SECOND + number, 0.5)
-        client.label(900 * SECOND + number, number % 2)
+        client.predict(999 * SECOND + number, 0.5)
+        client.label(999 * SECOND + number, number % 2)
     client.wait_for_figure('updates', 100)
     client.spin_until(lambda: len(client.calibrated) == 100, 'every answer')
     return client, count(1000 * SECOND, SECOND)
