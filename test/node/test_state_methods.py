@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
 
 from .harness import SECOND, World
@@ -31,6 +32,28 @@ def test_to_another_method_and_back(world: World):
             assert client.ask(20 * SECOND, 0.7) == answered
         node.stop()
     assert path.read_bytes() == learned
+
+
+@pytest.mark.parametrize(('before', 'after'), [(3, 4), (3, 1), (1, 3)])
+def test_another_number_of_classes(world: World, before, after):
+    path = world.state_path()
+    client = world.client()
+    node = world.start({'classes': before})
+    client.connect()
+    client.send_raw([1.0, 0.0, *[1.0 / before] * before])
+    client.label(SECOND, 0)
+    client.wait_for_figure('updates', 1)
+    node.stop()
+    learned = path.read_bytes()
+    node = world.start({'classes': after})
+    assert not node.said('[ERROR]')
+    client.connect()
+    assert client.figure('updates') == 0
+    client.wait_for_status(DiagnosticStatus.OK)
+    node.stop()
+    suffix = f'-classes-{before}' if before > 1 else ''
+    assert path.with_name(f'{path.name}.method-ops{suffix}').read_bytes() == learned
+    assert world.state().get('classes', 1) == after
 
 
 def test_a_method_that_this_release_does_not_know(world: World):
