@@ -18,14 +18,16 @@ from rcl_interfaces.srv import (
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
-from rclpy.parameter import Parameter, parameter_value_to_python
+from rclpy.parameter import parameter_value_to_python
 from rclpy.qos import QoSProfile, ReliabilityPolicy
-from std_msgs.msg import Float64, Float64MultiArray, MultiArrayDimension, MultiArrayLayout
+from std_msgs.msg import Float64, Float64MultiArray
 from std_srvs.srv import Trigger
 
+from .messages import array, parameter_messages
 from .process import DEADLINE
 
 SECOND = 1_000_000_000
+PROBE_EVERY = 0.05
 
 
 class Client:
@@ -49,6 +51,7 @@ class Client:
         )
         self._executor = SingleThreadedExecutor(context=self.context)
         self._executor.add_node(self.node)
+        self.reliable = reliable
         self.full_name = f'{self.node.get_namespace().rstrip("/")}/{name}'
         self.calibrated: list[Float64MultiArray] = []
         self.ece: list[float] = []
@@ -56,8 +59,8 @@ class Client:
         self.reliability: list[Float64MultiArray] = []
         self.statuses: list[tuple[DiagnosticArray, DiagnosticStatus]] = []
         self.published: list[int] = []
-        self.probes = 0
-        self._probes_back = 0
+        self.probes = self._probes_back = 0
+        self._last_back = ''
         own = {'~/reliability': f'{self.full_name}/reliability', **(topics or {})}
 
         def topic(name: str) -> str:
@@ -89,6 +92,7 @@ class Client:
     def _hear(self, message: Float64MultiArray) -> None:
         if list(message.data) == [0.0, 0.0]:
             self._probes_back += 1
+            self._last_back = message.layout.dim[0].label if message.layout.dim else ''
         else:
             self.calibrated.append(message)
 
@@ -113,31 +117,46 @@ class Client:
     def _last(self) -> str:
         if not self.statuses:
             return 'no diagnostics came'
-        status = self.statuses[-1][1]
-        figures = {pair.key: pair.value for pair in status.values}
-        return f'diagnostics: {status.level!r} {status.message} {figures}'
+        return f'diagnostics: {self.status.level!r} {self.status.message} {self.figures()}'
 
     def connect(self) -> None:
         """Wait until predictions, labels and outputs flow between the node and the client.
 
         Matched counts tell only one side's view, so messages are sent that touch nothing: an
-        unstamped prediction of no opinion and a label without a value.
+        unstamped prediction of no opinion and a label without a value. None is left under way.
         """
-        back = self._probes_back
-        figures = self.figures if self.statuses else dict
-        empty = int(figures().get('empty labels', 0))
+        back, empty = self._probes_back, self._empty_labels()
+        following = 0.0
 
         def heard() -> bool:
-            self.probes += 1
-            self.send_raw([0.0, 0.0])
-            self.send_label([0.0, 0.0])
-            return (
-                self._probes_back > back
-                and bool(self.statuses)
-                and int(self.figures()['empty labels']) > empty
-            )
+            nonlocal following
+            if time.monotonic() > following:
+                following = time.monotonic() + PROBE_EVERY
+                self._probe()
+            return self._probes_back > back and self._empty_labels() > empty
 
         self.spin_until(heard, 'flow of messages')
+        self.settle()
+
+    def settle(self) -> None:
+        """Wait until nothing that was published by now is under way to the node."""
+        empty, last = self.steady('empty labels'), ''
+        while self.reliable and (not last or self.steady('empty labels') != empty):
+            # Messages of a topic come in order.
+            empty, last = self._empty_labels() + 1, self._probe()
+            self.spin_until(lambda last=last: self._last_back == last, 'the last probe')
+            self.spin_until(lambda n=empty: self._empty_labels() >= n, 'the last label')
+
+    def _probe(self) -> str:
+        """Publish a probe of both kinds; return what the prediction comes back with."""
+        self.probes += 1
+        name = f'{id(self)} {self.probes}'
+        self.send_raw([0.0, 0.0], sizes=[2], label=name)
+        self.send_label([0.0, 0.0])
+        return name
+
+    def _empty_labels(self) -> int:
+        return int(self.figures()['empty labels']) if self.statuses else 0
 
     # Topics
 
@@ -192,6 +211,13 @@ class Client:
         self.next_status()
         return int(self.figures()[key])
 
+    def steady(self, key: str) -> int:
+        """Return a count once two in a row are the same."""
+        count = self.figure(key)
+        while count != (count := self.figure(key)):
+            pass
+        return count
+
     def wait_for_figure(self, key: str, value: object) -> None:
         self.spin_until(
             lambda: self.statuses and self.figures()[key] == str(value), f'{key} of {value}'
@@ -220,7 +246,7 @@ class Client:
     def endpoint(self, topic: str) -> Any:
         """Return what the graph says of the node's own side of a topic."""
         node = self.node
-        name, namespace = self.full_name.rpartition('/')[2], self.full_name.rpartition('/')[0]
+        namespace, _, name = self.full_name.rpartition('/')
 
         def find() -> Any:
             found = node.get_publishers_info_by_topic(topic)
@@ -273,14 +299,3 @@ class Client:
         request = ListParameters.Request()
         response = self.call(ListParameters, f'{self.full_name}/list_parameters', request)
         return list(response.result.names)
-
-
-def array(data: Iterable[float], offset: int = 0, sizes: Iterable[int] = ()) -> Float64MultiArray:
-    """Return a Float64MultiArray with a dimension for each of `sizes`."""
-    dimensions = [MultiArrayDimension(label='x', size=size, stride=size) for size in sizes]
-    layout = MultiArrayLayout(dim=dimensions, data_offset=offset)
-    return Float64MultiArray(layout=layout, data=[float(number) for number in data])
-
-
-def parameter_messages(values: dict[str, Any]) -> list[Any]:
-    return [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]

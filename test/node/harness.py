@@ -21,7 +21,8 @@ from calib_node.core.calibrators import create
 from calib_node.core.matching import StampMatcher
 from calib_node.core.pipeline import Pipeline
 
-from .client import SECOND, Client, array
+from .client import SECOND, Client
+from .messages import array
 from .process import DEADLINE, NodeProcess, OtherProcess, run_node, wait_until
 
 __all__ = [

@@ -117,6 +117,7 @@ def test_bad_predictions_are_counted_by_reason_and_leave_no_trace(shared_node):
         after = client.figures()
         assert int(after['refused']) == int(before['refused']) + 1, name
         client.label(stamp, 1)
+        client.wait_for_figure('labels', int(before['labels']) + 1)
         # The next good one is answered and learned: the node goes on.
         client.teach(next(stamps), 0.5, 1)
         assert len(client.calibrated) == heard + 1, name

@@ -27,10 +27,14 @@ def profile(depth: int = 1000, **policies: object) -> QoSProfile:
     return QoSProfile(depth=depth, **policies)
 
 
-def heard_with(client: Client) -> set[ReliabilityPolicy]:
-    """Return what the node's subscriptions to the predictions ask for."""
-    infos = client.node.get_subscriptions_info_by_topic(INPUT)
-    return {info.qos_profile.reliability for info in infos}
+def wait_until_heard_with(client: Client, expected: set[ReliabilityPolicy]) -> None:
+    """Wait until this is what the node's subscriptions to the predictions ask for."""
+
+    def asked_for() -> set[ReliabilityPolicy]:
+        infos = client.node.get_subscriptions_info_by_topic(INPUT)
+        return {info.qos_profile.reliability for info in infos}
+
+    client.spin_until(lambda: asked_for() == expected, f'subscriptions with {expected}')
 
 
 # Reliable publishers
@@ -101,16 +105,14 @@ def test_publishers_of_both_kinds_come_and_go_and_each_message_is_heard_once(
 ):
     """Reliable predictions go on all the while, and not one is lost or answered twice."""
     _, client = world.connected({'executor': executor, 'match.capacity': 1})
-    assert heard_with(client) == {ReliabilityPolicy.RELIABLE}
+    wait_until_heard_with(client, {ReliabilityPolicy.RELIABLE})
     with Load(client) as load:
         for _ in range(2):
             other = world.stranger()
             be_answered(client, other)
-            assert heard_with(client) == BOTH
+            wait_until_heard_with(client, BOTH)
             other.destroy_node()
-            client.spin_until(
-                lambda: heard_with(client) == {ReliabilityPolicy.RELIABLE}, 'end of the second one'
-            )
+            wait_until_heard_with(client, {ReliabilityPolicy.RELIABLE})
     sent = [START + number * 1_000_000 for number in range(1, load.number + 1)]
     client.spin_until(lambda: len(answered(client, START)) >= len(sent), 'every answer')
     client.next_status()
@@ -167,33 +169,20 @@ def test_objects_from_both_kinds_of_publishers_are_heard_once(world: World, stam
     for publisher in publishers:
         # What the one before has sent must not pass for an answer to this one.
         client.spin_until(lambda: client.statuses, 'diagnostics')
-        settle(client)
-        before = predictions(client)
+        before = client.steady('predictions')
 
         def heard(publisher=publisher, before=before) -> bool:
             send(publisher)
-            return predictions(client) > before
+            return int(client.figures()['predictions']) > before
 
         client.spin_until(heard, 'prediction')
-    client.spin_until(lambda: heard_with(client) == BOTH, 'both subscriptions')
-    settle(client)
-    before = predictions(client)
+    wait_until_heard_with(client, BOTH)
+    before = client.steady('predictions')
     for _ in range(50):
         for publisher in publishers:
             send(publisher)
     client.wait_for_figure('predictions', before + 100)
-    settle(client)
-    assert predictions(client) == before + 100
-
-
-def predictions(client: Client) -> int:
-    return int(client.figures()['predictions']) if client.statuses else 0
-
-
-def settle(client: Client) -> None:
-    """Wait until nothing more is counted."""
-    while (before := predictions(client)) != client.figure('predictions'):
-        assert before <= predictions(client)
+    assert client.steady('predictions') == before + 100
 
 
 @pytest.mark.parametrize('executor', EXECUTORS)
@@ -212,13 +201,11 @@ def test_equal_messages_are_no_copies(world: World):
     """Publishers of both kinds, and a reliable one that says the same again and again."""
     _, client = world.connected()
     world.client(reliable=False).connect()
-    settle(client)
-    before = predictions(client)
+    before = client.steady('predictions')
     for _ in range(20):
         client.predict(SECOND, 0.5)
     client.wait_for_figure('predictions', before + 20)
-    settle(client)
-    assert predictions(client) == before + 20
+    assert client.steady('predictions') == before + 20
 
 
 # What cannot be heard, and what to set
