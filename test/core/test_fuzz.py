@@ -17,16 +17,14 @@ from calib_node.core.calibrators import CALIBRATORS
 
 SEED = os.environ.get('CALIB_NODE_FUZZ_SEED', '0')
 MILLION = 1_000_000
-OF_ONE, OF_SEVERAL = 60_000, 10_000
+SOME, OF_ONE, OF_SEVERAL = 4_000, 60_000, 10_000
 CASES = {(method, classes): OF_ONE if classes == 1 else OF_SEVERAL
          for method in CALIBRATORS for classes in (1, 3)}  # fmt: skip
 # The default method gets what is left of the million.
 CASES['ops', 1] += max(MILLION - sum(CASES.values()), 0)
 
 
-@pytest.mark.parametrize(('case', 'number'), CASES.items(), ids=lambda value: str(value))
-def test_a_million_messages_changes_and_calls(case, number):
-    method, classes = case
+def run(method, classes, number):
     books = Books(method, classes)
     traffic = Traffic(books, random.Random(f'{method} {classes} {SEED}'))
     for sent in range(1, number + 1):
@@ -42,6 +40,17 @@ def test_a_million_messages_changes_and_calls(case, number):
     books.flush()
     books.check()
     books.check_scores()
+
+
+@pytest.mark.parametrize(('method', 'classes'), CASES)
+def test_some_thousand_messages_changes_and_calls(method, classes):
+    run(method, classes, SOME if classes == 1 else SOME // 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(('case', 'number'), CASES.items(), ids=str)
+def test_a_million_messages_changes_and_calls(case, number):
+    run(*case, number)
 
 
 def test_there_are_a_million():
