@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
 
 import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
