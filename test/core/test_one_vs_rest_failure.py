@@ -111,6 +111,16 @@ def test_game_of_a_ticket_that_does_not_exist(method):
 
 
 @pytest.mark.parametrize('method', CALIBRATORS)
+@pytest.mark.parametrize('count', [0, 2, 4])
+def test_ticket_of_another_number_of_classes(method, count):
+    calibrator = learned(method, 5)
+    before = copy.deepcopy(calibrator.state())
+    with pytest.raises(UpdateNotFinite, match=f'the ticket is of {count} classes, not 3'):
+        calibrator.update([0.5, 0.3, 0.2], 1, [None] * count)
+    assert calibrator.state() == before
+
+
+@pytest.mark.parametrize('method', CALIBRATORS)
 def test_classes_have_learned_equally_much_or_the_state_is_refused(method):
     state = create_multiclass(method, 3).state()
     if 'calibrators' in state:

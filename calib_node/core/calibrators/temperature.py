@@ -78,7 +78,7 @@ class TemperatureLearner(NewtonLearner):
     ) -> tuple[float, float]:
         beta, matrix = state
         # A is rho and squares, but rounding may leave less of a small rho beside a large one.
-        return _within(beta, radius), max(matrix + (rho - before), rho)
+        return min(beta, radius), max(matrix + (rho - before), rho)
 
 
 def _within(beta: float, radius: float) -> float:

@@ -76,6 +76,8 @@ class OneVsRest(MulticlassCalibrator):
         """
         values, index = self._checked(p).tolist(), self._checked_label(label)
         tickets = [None] * self._classes if ticket is None else ticket
+        if len(tickets) != self._classes:
+            raise UpdateNotFinite(f'the ticket is of {len(tickets)} classes, not {self._classes}')
         undo: list[Callable[[], None]] = []
         try:
             for binary, own in zip(self._calibrators, tickets):
