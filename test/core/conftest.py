@@ -21,8 +21,13 @@ from calib_node.core.state.file import StateFile
 from calib_node.core.state.keeper import StateKeeper
 
 # The same examples in every run, so that a failure can be had again.
-settings.register_profile('repeatable', derandomize=True, deadline=None, database=None)
-settings.load_profile('repeatable')
+settings.register_profile('all', derandomize=True, deadline=None, database=None)
+settings.register_profile('quick', settings.get_profile('all'), max_examples=30)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Try fewer examples where the slow tests are left out."""
+    settings.load_profile('quick' if config.option.markexpr == 'not slow' else 'all')
 
 
 @pytest.fixture

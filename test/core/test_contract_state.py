@@ -27,13 +27,12 @@ from contract import (
 from calib_node.core.calibrators import CALIBRATORS
 from calib_node.core.evaluate import forecasts
 
-CUTS = [0, 1, 9, 10, 45, 130]
-"""Nothing, one, the last before a fit, a fit, a window run over, and long after."""
+CUTS = [(0, 0), (1, 0), (9, 0), (30, 20), (45, 0), (130, 20)]
+"""Samples and delay: nothing, one, the last before a fit, a fit, a window run over, long after."""
 
 
 @every_case
-@pytest.mark.parametrize('delay', [0, 20])
-@pytest.mark.parametrize('count', CUTS)
+@pytest.mark.parametrize(('count', 'delay'), CUTS)
 def test_saved_at_any_cut_it_goes_on_to_the_last_bit(case, count, delay):
     calibrator, other = case.make(), case.make()
     forecasts(calibrator, case.samples(count), delay)
@@ -42,7 +41,7 @@ def test_saved_at_any_cut_it_goes_on_to_the_last_bit(case, count, delay):
     other.restore(yaml.safe_load(text))
     assert yaml.safe_dump(other.state()) == text
     assert forecasts_of(case, other) == forecasts_of(case, calibrator)
-    more = case.samples(60, seed=1)
+    more = case.samples(40, seed=1)
     assert np.array_equal(forecasts(other, more, delay), forecasts(calibrator, more, delay))
     assert other.state() == calibrator.state()
 
@@ -136,6 +135,13 @@ def filled(value, number):
     return number if isinstance(value, int | float) else value
 
 
+def negative(value):
+    """Return a value with the sign of each of its numbers turned."""
+    if isinstance(value, list):
+        return [negative(part) for part in value]
+    return -value if isinstance(value, int | float) else value
+
+
 NEVER_SOUND = {
     'null': lambda value: None,
     'NaN': lambda value: filled(value, math.nan),
@@ -144,6 +150,7 @@ NEVER_SOUND = {
     'a bool': lambda value: True,
     'in a table': lambda value: {'value': value},
     'in a list': lambda value: [value],
+    'longer': lambda value: [*value, value[-1]] if isinstance(value, list) and value else value,
 }
 SELDOM_SOUND = {
     'removed': lambda value: ...,
@@ -151,8 +158,11 @@ SELDOM_SOUND = {
     'huge and negative': lambda value: filled(value, -1.7e308),
     'a huge whole number': lambda value: filled(value, 10**400),
     'emptied': lambda value: type(value)() if isinstance(value, list | dict) and value else value,
-    'longer': lambda value: [*value, value[-1]] if isinstance(value, list) and value else value,
     'zero': lambda value: filled(value, 0),
+    'a half': lambda value: filled(value, 0.5),
+    'below 0': lambda value: filled(value, -1),
+    'tiny': lambda value: filled(value, 5e-324),
+    'of the other sign': negative,
 }
 """What is done to a field; what cannot be done to it leaves it as it is."""
 

@@ -17,7 +17,7 @@ from calib_node.core.calibrators import CALIBRATORS
 
 SEED = os.environ.get('CALIB_NODE_FUZZ_SEED', '0')
 MILLION = 1_000_000
-SOME, OF_ONE, OF_SEVERAL = 4_000, 60_000, 10_000
+SOME, OF_ONE, OF_SEVERAL = 2_000, 60_000, 10_000
 CASES = {(method, classes): OF_ONE if classes == 1 else OF_SEVERAL
          for method in CALIBRATORS for classes in (1, 3)}  # fmt: skip
 # The default method gets what is left of the million.
@@ -44,7 +44,7 @@ def run(method, classes, number):
 
 @pytest.mark.parametrize(('method', 'classes'), CASES)
 def test_some_thousand_messages_changes_and_calls(method, classes):
-    run(method, classes, SOME if classes == 1 else SOME // 2)
+    run(method, classes, SOME)
 
 
 @pytest.mark.slow

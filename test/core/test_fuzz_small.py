@@ -139,5 +139,5 @@ class AnyOrder(RuleBasedStateMachine):
         self.books.check_state()
 
 
-AnyOrder.TestCase.settings = settings(max_examples=100, stateful_step_count=40)
+AnyOrder.TestCase.settings = settings(max_examples=40, stateful_step_count=40)
 test_any_order = AnyOrder.TestCase

@@ -158,7 +158,7 @@ def test_long_stream(policy):
 
 @pytest.mark.parametrize('policy', ['nearest', 'exact'])
 def test_books_of_a_stream_of_the_usual_size(policy):
-    events = recorded_stream(50_000, seed=3)
+    events = recorded_stream(20_000, seed=3)
     matcher = create_matcher(policy, 60, 600_000, 10_000, 10_000)
     for number, event in enumerate(events):
         feed(matcher, event, number)

@@ -115,19 +115,15 @@ def test_fast_map_forgets_less_the_later_labels_come():
     """With labels at once it is Platt scaling that forgets a hundredth."""
     alone, mixture = create('ops', forgetting=0.99, rho=10.0), Mixture()
     for p, y in noise(300):
-        forecasts = mixture.issue(p)[1].forecasts
-        found = forecasts[NAMES.index('ops, forgetting 0.99')]
+        found = mixture.issue(p)[1].forecasts[NAMES.index('ops, forgetting 0.99')]
         assert found == pytest.approx(alone.predict(p), rel=1e-12)
         mixture.update(p, y)
         alone.update(p, y)
 
     sizes = []
     for delay in (0, 50, 300):
-        mixture, pending = Mixture(), deque()
-        for p, y in noise(2000, 1):
-            pending.append((p, y, mixture.issue(p)[1]))
-            if len(pending) > delay:
-                mixture.update(*pending.popleft())
+        mixture = Mixture()
+        forecasts(mixture, noise(1000, 1), delay)
         sizes.append(mixture.state()['experts']['fast'][4])
     assert sizes[0] < sizes[1] < sizes[2]
 
@@ -141,13 +137,9 @@ def test_figures_are_the_weights_and_the_delay():
 
 @pytest.mark.parametrize(('late', 'count'), [(0, 5000), (10, 1500)])
 def test_certain_and_wrong_for_ever(late, count):
-    mixture, pending = Mixture(), deque()
-    for _ in range(count):
-        q, ticket = mixture.issue(1.0)
+    mixture = Mixture()
+    for q in forecasts(mixture, [(1.0, 0)] * count, late):
         assert 0.0 <= q <= 1.0
-        pending.append(ticket)
-        if len(pending) > late:
-            mixture.update(1.0, 0, pending.popleft())
     assert mixture.predict(1.0) < 0.002
     assert_sound(mixture)
 

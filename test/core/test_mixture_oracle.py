@@ -54,9 +54,13 @@ ORDERS = {
 }
 
 
+CASES = [('variably late', 17), *((order, 17) for order in ORDERS if order != 'variably late')]
+CASES += [('at once', 2), ('variably late', 2)]
+
+
 @pytest.mark.parametrize(
     ('order', 'digits'),
-    [*((order, 17) for order in ORDERS), ('at once', 2), ('variably late', 2)],
+    [CASES[0], *(pytest.param(*case, marks=pytest.mark.slow) for case in CASES[1:])],
 )
 def test_forecasts_and_weights_are_those_of_the_oracle(order, digits):
     count = 1300
