@@ -12,7 +12,7 @@ from calib_node.core.calibrators import create
 from calib_node.core.matching import create_matcher
 from calib_node.core.metrics import brier, ece, log_loss, reliability
 from calib_node.core.pipeline import Pipeline
-from calib_node.core.samples import NANOSECONDS, Label, Prediction
+from calib_node.core.samples import NANOSECONDS, Label, Match, Prediction
 
 INTERVAL = NANOSECONDS // 100
 LABEL_DELAY = 100
@@ -75,16 +75,19 @@ class PipelineRun(Run):
         super().__init__()
         matcher = create_matcher('nearest', INTERVAL, 60 * NANOSECONDS, NANOSECONDS, 10_000)
         self._pipeline = Pipeline(create(method), matcher, bins=BINS, window=WINDOW)
+        self._pipeline.on_match.append(self._keep)
+
+    def _keep(self, match: Match[float]) -> None:
+        self._window.append((match.raw, match.published, match.label))
 
     def part(self, first: int, number: int) -> None:
         """As in `Run`."""
-        chance, keep = self._chance, self._window.append
+        chance = self._chance
         predict, label = self._pipeline.predict, self._pipeline.label
         for i in range(first, first + number):
             predict(Prediction(i * INTERVAL, chance()))
             if i > LABEL_DELAY and chance() > LOST:
-                for match in label(Label((i - LABEL_DELAY) * INTERVAL, float(chance() < 0.5))):
-                    keep((match.raw, match.published, match.label))
+                label(Label((i - LABEL_DELAY) * INTERVAL, float(chance() < 0.5)))
 
     def processor_seconds(self) -> float:
         """As in `Run`."""
@@ -94,6 +97,6 @@ class PipelineRun(Run):
         """As in `Run`: all of them."""
         raw, calibrated = (
             [f.log_loss(), f.brier(), f.ece(), *(float(x) for row in f.table() for x in row)]
-            for f in (self._pipeline.raw, self._pipeline.calibrated)
+            for f in (self._pipeline.scores.raw, self._pipeline.scores.calibrated)
         )
         return raw, calibrated

@@ -60,9 +60,7 @@ class Pipeline(Generic[P]):
     Examples
     --------
     >>> from calib_node.core.calibrators import create
-    >>> from calib_node.core.calibrators.base import PipelineCalibrator
-    from calib_node.core.counts import PipelineCounts
-    from calib_node.core.matching import StampMatcher
+    >>> from calib_node.core.matching import StampMatcher
     >>> pipeline = Pipeline(create('ops'), StampMatcher())
     >>> pipeline.on_match.append(print)
     >>> pipeline.predict(Prediction(stamp=1, probability=0.8))

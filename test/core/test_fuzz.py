@@ -35,7 +35,8 @@ def run(method, classes, number):
             books.check_scores()
             books.check_state()
     assert books.learned > number // 20, 'hardly anything was learned'
-    assert books.held_back > 0
+    if number > SOME:
+        assert books.held_back > 0
     assert min(books.refused[reason] for reason in ('not_finite', 'out_of_range', 'bad_label')) > 0
     books.flush()
     books.check()
