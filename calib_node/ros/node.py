@@ -21,7 +21,7 @@ from calib_node.ros.parameter_files import not_for
 from calib_node.ros.topics import Topics
 from calib_node.stream.settings import Settings
 from calib_node.stream.status import Level
-from calib_node.stream.stream import Stream
+from calib_node.stream.stream import SAVE, Stream
 
 
 class CalibrationNode(ParameterNode):
@@ -100,13 +100,15 @@ class CalibrationNode(ParameterNode):
             self._publish_calibrated(answer)
 
     def _tell(self, level: Level, kind: str, sentence: str) -> None:
-        """Log what just happened, the same kind of trouble once in a while only."""
+        """Log what just happened; the same trouble once in a while, but each failed save."""
         log = self.get_logger()
         if level == Level.OK:
             log.info(sentence)
-        elif level == Level.ERROR and self._throttle.due(sentence):
+            return
+        due = self._throttle.due(sentence if level == Level.ERROR else kind)
+        if level == Level.ERROR and (due or kind == SAVE):
             log.error(sentence)
-        elif level == Level.WARN and self._throttle.due(kind):
+        elif level == Level.WARN and due:
             log.warning(sentence)
 
     def close(self) -> None:

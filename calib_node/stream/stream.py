@@ -30,6 +30,9 @@ from calib_node.stream.status import Level, Status
 Tell = Callable[[Level, str, str], None]
 """Takes in what happened just now: how grave it is, what kind of thing it is, and the sentence."""
 
+SAVE = 'save'
+"""The kind of what is told of a save."""
+
 
 class Stream:
     """Calibrates the predictions of one classifier, message by message.
@@ -203,7 +206,7 @@ class Stream:
         keeper = StateKeeper(
             self.calibrator,
             StateFile(path, name),
-            lambda problem: self.tell(Level.ERROR, 'save', problem),
+            lambda problem: self.tell(Level.ERROR, SAVE, problem),
             lambda note: self.tell(Level.WARN, note, note),
         )
         found = keeper.start()
@@ -244,7 +247,7 @@ class Stream:
         self.pipeline.flush()
         saved = self.keeper.stop() if self.keeper is not None else ''
         if saved:
-            self.tell(Level.OK, 'save', saved)
+            self.tell(Level.OK, SAVE, saved)
 
 
 def _as_refused(error: Exception, stamp: int | None) -> Refused:

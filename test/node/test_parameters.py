@@ -209,7 +209,7 @@ rclpy.init()
 node = CalibrationNode()
 results = node.set_parameters([Parameter('gamma', value=1), Parameter('rho', value='fast')])
 print([result.successful for result in results], results[1].reason)
-print(node.pipeline.calibrator.parameters()['gamma'], node.get_parameter('gamma').value)
+print(node.stream.pipeline.calibrator.parameters()['gamma'], node.get_parameter('gamma').value)
 node.destroy_node()
 rclpy.shutdown()
 """
