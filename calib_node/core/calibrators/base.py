@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from numbers import Real
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -241,22 +240,22 @@ class Calibrator(Learner):
             If the update would not be finite; nothing has changed then.
         """
 
-    def _undo(self, ticket: Any) -> Callable[[], None]:
-        """Return what takes back the next update, which comes with `ticket`.
+    def _mark(self, ticket: Any) -> Any:
+        """Return what `_go_back` needs to take back the next update, which comes with `ticket`.
 
         That is for one class of many: where the update of another one fails, none may have
-        learned. It costs little beside an update.
+        learned. It costs little beside an update. A method whose update cannot fail has no need
+        of it, since the other classes are of the same method.
 
         Raises
         ------
         UpdateNotFinite
             If the ticket already tells that the update would fail.
         """
-        return _nothing
+        return None
 
-
-def _nothing() -> None:
-    """Take back nothing: the update cannot fail, and so none of another class does."""
+    def _go_back(self, mark: Any) -> None:
+        """Take back the update that came after `_mark`."""
 
 
 class Forecaster(Protocol[P_contra, Q_co]):

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 from calib_node.core.calibrators.base import Calibrator
@@ -66,26 +65,6 @@ class Calibeating(Calibrator):
         # They are in this calibrator's own state.
         del learned['method'], learned['updates'], learned['parameters']
         return {'wrapped': learned, **self._tallies()}
-
-    def _undo(self, ticket: Any) -> Callable[[], None]:
-        # The wrapped one learns first, so that where it fails nothing was counted.
-        wrapped = self._wrapped._undo(self._wrapped_ticket(ticket))
-        tallies, updates = self._undo_tallies(ticket), self._updates
-
-        def undo() -> None:
-            wrapped()
-            tallies()
-            self._updates = updates
-
-        return undo
-
-    def _wrapped_ticket(self, ticket: Any) -> Any:
-        """Return what a ticket holds of the wrapped calibrator."""
-        return ticket
-
-    @abstractmethod
-    def _undo_tallies(self, ticket: Any) -> Callable[[], None]:
-        """Return what takes back the outcome of the next update."""
 
     @abstractmethod
     def _tallies(self) -> dict[str, Any]:
@@ -180,13 +159,13 @@ class Tracking(Calibeating):
             self._positives[index] += 1
         self._updates += 1
 
-    def _undo_tallies(self, ticket: Any) -> Callable[[], None]:
-        counts, positives = list(self._counts), list(self._positives)
+    def _mark(self, ticket: Any) -> tuple[Any, list[int], list[int], int]:
+        kept = self._counts.copy(), self._positives.copy()
+        return self._wrapped._mark(ticket), *kept, self._updates
 
-        def undo() -> None:
-            self._counts, self._positives = counts, positives
-
-        return undo
+    def _go_back(self, mark: tuple[Any, list[int], list[int], int]) -> None:
+        wrapped, self._counts, self._positives, self._updates = mark
+        self._wrapped._go_back(wrapped)
 
     def _tallies(self) -> dict[str, Any]:
         return {'counts': list(self._counts), 'positives': list(self._positives)}

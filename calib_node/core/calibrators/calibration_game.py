@@ -52,6 +52,15 @@ class CalibrationGame:
         self.preferred = preferred
         self.choice = (preferred, 1.0)
 
+    def tallies(self) -> tuple[list[int], list[int]]:
+        """Return copies of the number of outcomes of each point, and of the positive ones."""
+        return self.counts.copy(), self.positives.copy()
+
+    def take(self, counts: list[int], positives: list[int]) -> None:
+        """Go on from what `tallies` gave."""
+        self.counts, self.positives = counts, positives
+        self.choose()
+
     def learn(self, point: int, y: int) -> None:
         """Count the outcome of a forecast of `point`."""
         self.counts[point] += 1

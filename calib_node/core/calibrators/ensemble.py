@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 from math import log
 from typing import Any, ClassVar
 
@@ -188,10 +187,9 @@ class StepSizeEnsemble(Calibrator):
             self._decide()
         self._look()
 
-    def _undo(self, ticket: Ticket | None) -> Callable[[], None]:
+    def _mark(self, ticket: Ticket | None) -> None:
         if ticket is not None:
             _check_ticket(ticket)
-        return super()._undo(ticket)
 
     def _decide(self) -> None:
         """Tell at the end of the warm-up, once, whether `p` needs calibration."""

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 from numpy.random import PCG64
@@ -92,25 +91,23 @@ class Hedging(Calibeating):
             self._use_up()
         self._updates += 1
 
-    def _wrapped_ticket(self, ticket: tuple[Any, int, int] | None) -> Any:
-        return None if ticket is None else ticket[0]
-
-    def _undo_tallies(self, ticket: tuple[Any, int, int] | None) -> Callable[[], None]:
-        games, draws = dict(self._games), self._draws
+    def _mark(self, ticket: tuple[Any, int, int] | None) -> tuple[Any, list[Any], int, int]:
+        games = self._games
         # Without a ticket it may be any game.
-        indices = games.keys() if ticket is None else games.keys() & {ticket[1]}
-        kept = {i: (list(games[i].counts), list(games[i].positives)) for i in indices}
+        indices = range(self._bins) if ticket is None else (ticket[1],)
+        kept = [(i, games[i].tallies() if i in games else None) for i in indices]
+        return self._wrapped._mark(ticket), kept, self._draws, self._updates
 
-        def undo() -> None:
-            self._games = games
-            for index, (counts, positives) in kept.items():
-                game = games[index]
-                game.counts, game.positives = counts, positives
-                game.choose()
-            if self._draws != draws:
-                self._start_generator(draws)
-
-        return undo
+    def _go_back(self, mark: tuple[Any, list[Any], int, int]) -> None:
+        wrapped, kept, draws, self._updates = mark
+        self._wrapped._go_back(wrapped)
+        for index, tallies in kept:
+            if tallies is None:
+                self._games.pop(index, None)
+            else:
+                self._games[index].take(*tallies)
+        if self._draws != draws:
+            self._start_generator(draws)
 
     def _tallies(self) -> dict[str, Any]:
         rows = [

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
 from math import inf
 from typing import Any
 
@@ -70,13 +69,11 @@ class NewtonLearner(Learner):
             If `A` would not stay positive definite.
         """
 
-    def _undo(self, ticket: Any) -> Callable[[], None]:
-        state, updates = self._state, self._updates
+    def _mark(self, ticket: Any) -> tuple[Any, int]:
+        return self._state, self._updates
 
-        def undo() -> None:
-            self._state, self._updates = state, updates
-
-        return undo
+    def _go_back(self, mark: tuple[Any, int]) -> None:
+        self._state, self._updates = mark
 
 
 def not_positive_definite(change: float) -> str:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from copy import deepcopy
 from typing import Any, ClassVar, NamedTuple
 
@@ -142,10 +141,9 @@ class Mixture(Calibrator):
         if not (0 <= place < self._issued and abs(size) < LARGEST):
             raise UpdateNotFinite('the ticket holds what no forecast was made of')
 
-    def _undo(self, ticket: Ticket | None) -> Callable[[], None]:
+    def _mark(self, ticket: Ticket | None) -> None:
         if ticket is not None:
             self._check_ticket(ticket)
-        return super()._undo(ticket)
 
     def parameters(self) -> dict[str, Parameter]:
         """Return an empty dict."""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -78,19 +78,19 @@ class OneVsRest(MulticlassCalibrator):
         tickets = [None] * self._classes if ticket is None else ticket
         if len(tickets) != self._classes:
             raise UpdateNotFinite(f'the ticket is of {len(tickets)} classes, not {self._classes}')
-        undo: list[Callable[[], None]] = []
+        marks: list[Any] = []
         try:
             for binary, own in zip(self._calibrators, tickets):
-                undo.append(binary._undo(own))
+                marks.append(binary._mark(own))
         except UpdateNotFinite as error:
-            raise UpdateNotFinite(f'of class {len(undo)}: {error}') from error
+            raise UpdateNotFinite(f'of class {len(marks)}: {error}') from error
         k = 0
         try:
             for k, binary in enumerate(self._calibrators):
                 binary.update(values[k], int(k == index), tickets[k])
         except Exception as error:
-            for learned in undo[:k]:
-                learned()
+            for binary, mark in zip(self._calibrators[:k], marks):
+                binary._go_back(mark)
             if isinstance(error, UpdateNotFinite):
                 raise UpdateNotFinite(f'of class {k}: {error}') from error
             raise
