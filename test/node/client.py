@@ -125,8 +125,7 @@ class Client:
         Matched counts tell only one side's view, so messages are sent that touch nothing: an
         unstamped prediction of no opinion and a label without a value. None is left under way.
         """
-        back, empty = self._probes_back, self._empty_labels()
-        following = 0.0
+        back, empty, following = self._probes_back, self._empty_labels(), 0.0
 
         def heard() -> bool:
             nonlocal following
