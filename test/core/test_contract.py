@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from contract import (
     Case,
-    assert_plain,
     assert_probabilities,
     assert_sentence,
     assert_sound,
@@ -140,19 +139,6 @@ def test_a_late_label_is_learned_at_the_parameters_as_they_are_now(case):
     for (p, y), ticket in reversed(list(zip(samples, tickets))):
         late.update(p, y, ticket)
     assert late.state() == case.learned(samples[::-1]).state()
-
-
-@every_case
-def test_labels_and_probabilities_of_other_types_leave_plain_python_in_the_state(case):
-    """Numbers of numpy look like Python's own until somebody writes them as YAML."""
-    plain, other = case.make(), case.make()
-    kinds = [np.int64, np.float64, float, np.uint8, np.float32, int]
-    for number, (p, y) in enumerate(case.samples(60)):
-        plain.update(p, y)
-        given_p = np.float64(p) if case.classes == 1 else np.asarray(p)
-        other.update(given_p, kinds[number % 6](y), other.issue(given_p)[1])
-    assert_plain(other.state())
-    assert other.state() == plain.state()
 
 
 @every_case
