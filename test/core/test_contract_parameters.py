@@ -84,6 +84,7 @@ def test_a_model_that_is_always_sure_and_always_wrong(case, parameters):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 @at_ends([*EXTREMES, CORNERS[0]])
 def test_a_model_that_is_always_sure_and_always_wrong_for_very_long(case, parameters):
     at_once = case.classes == 1 or case.method in ('ops', 'temperature')
