@@ -47,8 +47,8 @@ class Outcomes(Protocol[P]):
             If it names none.
         """
 
-    def confidence(self, raw: P, /) -> float:
-        """Return the probability of the likeliest outcome."""
+    def beyond(self, raws: list[P], clip: float, /) -> int:
+        """Return how many hold an outcome whose probability is beyond ``1 - clip``."""
 
     def identity(self, raw: P, /) -> Hashable:
         """Return what tells one prediction from another of other probabilities."""
@@ -86,9 +86,10 @@ class BinaryOutcome:
             return 1
         raise Refused('not_finite' if label - label != 0.0 else 'bad_label', label)
 
-    def confidence(self, raw: float) -> float:
-        """Return the larger of p and 1 - p."""
-        return max(raw, 1.0 - raw)
+    def beyond(self, raws: list[float], clip: float) -> int:
+        """Return how many are below `clip` or above ``1 - clip``."""
+        high = 1.0 - clip
+        return len([p for p in raws if not clip <= p <= high])
 
     def identity(self, raw: float) -> Hashable:
         """Return the probability itself."""
@@ -144,9 +145,9 @@ class ClassOutcomes:
         sentence = f'the label is not the index of one of {classes} classes, 0 to {classes - 1}'
         raise Refused('bad_label', label, sentence)
 
-    def confidence(self, raw: Floats) -> float:
-        """Return the probability of the top class."""
-        return float(raw.max())
+    def beyond(self, raws: list[Floats], clip: float) -> int:
+        """Return of how many the top class is above ``1 - clip``."""
+        return sum(float(p.max()) > 1.0 - clip for p in raws)
 
     def identity(self, raw: Floats) -> Hashable:
         """Return the bytes of the probabilities."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import Any
 
-from calib_node.core.pipeline import JUDGED, Pipeline
+from calib_node.core.pipeline import JUDGED, RECENT_PREDICTIONS, Pipeline
 from calib_node.core.recent import Recent
 from calib_node.core.refusal import brief
 from calib_node.stream.labels import LabelReader
@@ -23,6 +23,8 @@ JUMPS = 3
 """So many jumps back within the messages that are judged are no restart of a recording."""
 ENOUGH = 20
 """Messages that say something about all that come."""
+MUCH = 0.2
+"""Share of predictions beyond the clip from which on it is worth a note."""
 SAME_STAMP = (
     'predictions share a stamp, so their labels are told apart by the order in which they come; '
     'give each object a stamp or a topic of its own'
@@ -143,34 +145,31 @@ def _jumps(pipeline: Pipeline[Any], settings: Parameters) -> Iterator[Finding]:
     )
 
 
-def noted(pipeline: Pipeline[Any], settings: Parameters, reader: LabelReader) -> Iterator[str]:
+def noted(
+    pipeline: Pipeline[Any], settings: Parameters, reader: LabelReader, beyond: float | None
+) -> Iterator[str]:
     """Yield what is worth a look, though it may be as it should.
 
     Parameters
     ----------
     pipeline, settings, reader
         As in `judged`.
+    beyond : float or None
+        As of `beyond_clip`.
 
     Yields
     ------
     str
         A sentence.
     """
-    recent = pipeline.recent_predictions
-    values = recent.values()
-    if len(values) == recent.items.maxlen:
-        different = {pipeline.outcomes.identity(value): value for value in values}
-        if len(different) <= 2:
-            which = ' or '.join(brief(value) for value in different.values())
-            yield f'the last {len(values)} predictions are all {which}, a constant'
+    yield from _constant(pipeline)
     labels = pipeline.recent_labels.values()
     if len(labels) == pipeline.recent_labels.items.maxlen and len(set(labels)) == 1:
         yield f'all of the last {len(labels)} labels are {labels[0]}'
-    share = beyond_clip(pipeline, settings)
-    if share is not None and share > 0.2:
+    if beyond is not None and beyond > MUCH:
         clip = settings.calibrator['clip']
         yield (
-            f'{share:.0%} of the last predictions are beyond clip {clip:g} and count as that far '
+            f'{beyond:.0%} of the last predictions are beyond clip {clip:g} and count as that far '
             'from 0 or 1; where the extremes are earned a smaller clip is better'
         )
     names = reader.names
@@ -178,6 +177,19 @@ def noted(pipeline: Pipeline[Any], settings: Parameters, reader: LabelReader) ->
         yield _not_seen(reader)
     if pipeline.matcher.counts.same_stamp:
         yield SAME_STAMP
+
+
+def _constant(pipeline: Pipeline[Any]) -> Iterator[str]:
+    values = pipeline.recent_predictions.values()
+    if len(values) < RECENT_PREDICTIONS:
+        return
+    different = {}
+    for value in values:
+        different[pipeline.outcomes.identity(value)] = value
+        if len(different) > 2:
+            return
+    which = ' or '.join(brief(value) for value in different.values())
+    yield f'the last {len(values)} predictions are all {which}, a constant'
 
 
 def beyond_clip(pipeline: Pipeline[Any], settings: Parameters) -> float | None:
@@ -192,5 +204,4 @@ def beyond_clip(pipeline: Pipeline[Any], settings: Parameters) -> float | None:
     clip = settings.calibrator.get('clip')
     if clip is None or len(values) < ENOUGH:
         return None
-    confidence = pipeline.outcomes.confidence
-    return sum(confidence(value) > 1.0 - clip for value in values) / len(values)
+    return pipeline.outcomes.beyond(values, clip) / len(values)

@@ -151,12 +151,13 @@ class Stream:
 
     def status(self) -> Status:
         """Return what there is to say now."""
-        pipeline, settings = self.pipeline, self.settings
+        pipeline, settings, reader = self.pipeline, self.settings, self.reader
+        beyond = beyond_clip(pipeline, settings)
         status = Status(
             _summary(pipeline),
-            list(judged(pipeline, settings, self.reader)),
-            list(noted(pipeline, settings, self.reader)),
-            figures_of(pipeline, beyond_clip(pipeline, settings)),
+            list(judged(pipeline, settings, reader)),
+            list(noted(pipeline, settings, reader, beyond)),
+            figures_of(pipeline, beyond),
         )
         status.findings += [(Level.WARN, note) for note in settings.notes]
         if self.keeper is not None:

@@ -208,9 +208,10 @@ def test_an_empty_label_is_ignored_and_counted(classes):
 # What the status asks
 
 
-def test_the_confidence_is_the_probability_of_the_likeliest_outcome():
-    assert [BinaryOutcome().confidence(p) for p in (0.0, 0.3, 0.5, 0.9)] == [1.0, 0.7, 0.5, 0.9]
-    assert ClassOutcomes(3).confidence(np.array([0.3, 0.6, 0.1])) == 0.6
+def test_beyond_the_clip_are_those_that_the_clip_changes():
+    assert BinaryOutcome().beyond([0.0, 0.01, 0.0099, 0.5, 0.99, 0.9901, 1.0], 0.01) == 4
+    tops = [np.array([0.3, 0.6, 0.1]), np.array([0.0, 1.0, 0.0]), np.array([0.99, 0.01, 0.0])]
+    assert ClassOutcomes(3).beyond(tops, 0.01) == 1
 
 
 @one_and_many
