@@ -47,7 +47,7 @@ def prediction_codec(messages: Messages, settings: Input, classes: int) -> Codec
     ValueError
         If the type, a path or the stamping cannot be; the sentence says what to set.
     """
-    if _is_stamped_array(settings):
+    if settings.is_stamped_array:
         deserialize = messages.deserializer(STAMPED_ARRAY)
         return StampedArray(deserialize) if classes == 1 else StampedProbabilities(deserialize)
     value, kind, stamp = _paths(messages, settings, 'raw')
@@ -75,7 +75,7 @@ def label_codec(messages: Messages, settings: Input, read: LabelReader) -> Codec
     ValueError
         As in `prediction_codec`.
     """
-    if _is_stamped_array(settings):
+    if settings.is_stamped_array:
         return StampedArray(messages.deserializer(STAMPED_ARRAY))
     value, kind, stamp = _paths(messages, settings, 'label')
     if kind.is_array or kind.name not in LABELS:
@@ -84,18 +84,6 @@ def label_codec(messages: Messages, settings: Input, read: LabelReader) -> Codec
             'a truth value or a name'
         )
     return FieldMessage(settings.type, value, stamp, read)
-
-
-def _is_stamped_array(settings: Input) -> bool:
-    return (
-        _package_and_type(settings.type) == _package_and_type(STAMPED_ARRAY)
-        and not settings.value_field
-        and settings.stamping == 'header'
-    )
-
-
-def _package_and_type(name: str) -> str:
-    return name.replace('/msg/', '/', 1)
 
 
 def _value_path(settings: Input) -> str:

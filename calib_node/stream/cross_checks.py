@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from calib_node.stream.parameters import ParameterError
-from calib_node.stream.table import OF_METHODS, STAMPED_ARRAY, Input, Parameters
+from calib_node.stream.table import OF_METHODS, Parameters
 
 
 def refuse_impossible(given: Parameters, prefix: str) -> None:
@@ -35,9 +35,9 @@ def without_effect(given: Parameters, prefix: str) -> dict[str, str]:
     for side, source in (('raw', given.raw), ('label', given.label)):
         if source.stamping != 'header':
             reasons[f'{side}.stamp_field'] = f'with {prefix}{side}.stamping {source.stamping}'
-        elif _is_stamped_array(source) and not source.value_field:
+        elif source.is_stamped_array:
             reasons[f'{side}.stamp_field'] = 'with a stamped array, which holds its stamp in data'
-    if _is_stamped_array(given.label):
+    if given.label.is_array:
         reasons['positive_class'] = (
             f'with {prefix}label.type {given.label.type}, which has no names'
         )
@@ -90,7 +90,3 @@ def wall_time_stamps(given: Parameters, prefix: str = '') -> list[str]:
         for side, source in (('raw', given.raw), ('label', given.label))
         if source.stamping == 'publication'
     ]
-
-
-def _is_stamped_array(source: Input) -> bool:
-    return source.type.replace('/msg/', '/') == STAMPED_ARRAY.replace('/msg/', '/')

@@ -88,7 +88,7 @@ def _refusals(recent: Recent, things: str, side: str, settings: Parameters) -> I
     grave = refused == JUDGED
     yield (
         Level.ERROR if grave else Level.WARN,
-        f'{counted(refused, looked_at, things)} were refused, the last one because '
+        f'{counted(refused, looked_at, things)} refused, the last one because '
         f'{recent.last_refusal}; {remedy(side, reason, settings)}',
     )
 

@@ -50,7 +50,7 @@ def _gone(late: int, capacity: int, match: Match) -> str:
         needed.append(f'match.horizon to at least {seconds_at_least(late)}')
     if capacity:
         needed.append(f'match.capacity to at least {capacity}')
-    far = f'the prediction of the last one was dropped before its label came {duration(late)} later'
+    far = f'their predictions had been dropped, as labels came up to {duration(late)} later'
     if not needed:
         return f'{far}, under what was set then'
     return (

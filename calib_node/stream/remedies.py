@@ -6,9 +6,7 @@ from __future__ import annotations
 from calib_node.stream.table import Parameters
 
 ARRAY = 'a stamped array is [sec, nanosec, value], and {side}.type names any other message type'
-STAMP = (
-    'give it the stamp of the observation, or set {side}.stamp_field, or {side}.stamping to arrival'
-)
+STAMP = 'give it the stamp of the observation'
 OF_BOTH = {
     'undecodable': 'let the publisher and {side}.type have the same message type',
     'layout': ARRAY,
@@ -38,7 +36,11 @@ def remedy(side: str, reason: str, settings: Parameters) -> str:
         Half a sentence.
     """
     own = _of_prediction(settings) if side == 'raw' else _of_label(settings)
-    return own.get(reason, OF_BOTH.get(reason, 'mend the publisher')).format(side=side)
+    found = own.get(reason, OF_BOTH.get(reason, 'mend the publisher')).format(side=side)
+    source = settings.raw if side == 'raw' else settings.label
+    if found == STAMP and not source.is_stamped_array:
+        return f'{found}, or set {side}.stamp_field, or {side}.stamping to arrival'
+    return found
 
 
 def _of_prediction(settings: Parameters) -> dict[str, str]:

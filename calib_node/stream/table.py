@@ -117,6 +117,16 @@ class Input:
         choices=('header', 'publication', 'arrival'),
     )
 
+    @property
+    def is_array(self) -> bool:
+        """Whether the messages are of the type that stamped arrays have."""
+        return self.type.replace('/msg/', '/') == STAMPED_ARRAY.replace('/msg/', '/')
+
+    @property
+    def is_stamped_array(self) -> bool:
+        """Whether the messages are stamped arrays: their stamp and their values are in data."""
+        return self.is_array and not self.value_field and self.stamping == 'header'
+
 
 @dataclass(frozen=True)
 class LabelInput(Input):

@@ -37,11 +37,12 @@ def seconds_at_least(nanoseconds: int) -> str:
 
 
 def counted(number: int, of: int, things: str) -> str:
-    """Return how many of the last things.
+    """Return how many of the last things, with the verb.
 
     Examples
     --------
-    >>> counted(3, 100, 'labels'), counted(56, 56, 'predictions')
-    ('3 of the last 100 labels', 'all of the last 56 predictions')
+    >>> counted(1, 100, 'labels'), counted(56, 56, 'predictions')
+    ('1 of the last 100 labels was', 'all of the last 56 predictions were')
     """
-    return f'{"all" if number == of else number} of the last {of} {things}'
+    some = 'all' if number == of else str(number)
+    return f'{some} of the last {of} {things} {"was" if some == "1" else "were"}'

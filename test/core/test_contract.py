@@ -29,6 +29,7 @@ def same(q, other) -> bool:
     return np.array_equal(q, other)
 
 
+@pytest.mark.slow
 @every_case
 @settings(max_examples=15)
 @given(data=st.data())
@@ -41,6 +42,7 @@ def test_any_stream_with_any_parameters_keeps_it_sound(case, data):
     assert_sound(case, calibrator)
 
 
+@pytest.mark.slow
 @every_case
 @settings(max_examples=15)
 @given(data=st.data())

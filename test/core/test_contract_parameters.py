@@ -78,6 +78,7 @@ def deceive(case, parameters, times):
     assert_sound(case, calibrator)
 
 
+@pytest.mark.slow
 @at_ends([*EXTREMES, *CORNERS])
 def test_a_model_that_is_always_sure_and_always_wrong(case, parameters):
     deceive(case, parameters, 300)
@@ -106,6 +107,7 @@ def at_an_end(generator, name):
     return generator.choice([low, high, math.sqrt(low * high)])
 
 
+@pytest.mark.slow
 @every_case
 def test_parameters_that_jump_from_end_to_end_while_labels_come_late(case):
     generator, calibrator, waiting = random.Random(str(case)), case.make(), []

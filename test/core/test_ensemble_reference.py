@@ -25,6 +25,7 @@ def stream(count, seed=1, shift=0.0):
     return p, y
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('delay', [0, 1, 37])
 @pytest.mark.parametrize(
     'parameters',

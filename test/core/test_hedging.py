@@ -154,6 +154,7 @@ def _choice(calibrator, p: float) -> tuple[int, float]:
     return min(distribution), float(distribution[min(distribution)])
 
 
+@pytest.mark.slow
 @methods
 def test_opponent_who_knows_all_but_the_random_numbers_cannot_break_calibration(method):
     """Though it breaks every forecaster that is not random, such as the wrapped one."""

@@ -158,6 +158,7 @@ def play(opponent: Opponent, bins: int, preferred: int, rounds: int, seed: int) 
     return game
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('opponent', OPPONENTS)
 @pytest.mark.parametrize('bins', [5, 10])
 def test_opponent_who_knows_all_but_the_random_numbers_cannot_break_calibration(opponent, bins):

@@ -65,6 +65,7 @@ def test_burst_of_labels_for_a_full_buffer_is_not_lost(policy):
     assert matcher.counts == MatchCounts(matched=1_000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('policy', POLICIES)
 def test_memory_is_flat(policy):
     matcher = make(policy=policy)

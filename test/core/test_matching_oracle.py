@@ -143,6 +143,7 @@ def recorded_stream(count: int, seed: int) -> list[Event]:
     return [event for _, event in sorted(arrivals, key=lambda pair: pair[0])]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('policy', ['nearest', 'exact'])
 def test_long_stream(policy):
     events = recorded_stream(10_500, seed=7)

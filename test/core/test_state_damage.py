@@ -23,6 +23,7 @@ def text_of(case) -> str:
     return to_yaml({**document, 'saved_at': '2026-01-01T00:00:00+00:00'})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('case', BINARY, ids=str)
 def test_a_text_that_is_cut_anywhere_is_refused_or_whole(case):
     text = text_of(case)
@@ -42,6 +43,7 @@ def test_a_text_that_is_cut_anywhere_is_refused_or_whole(case):
             assert make_document(calibrator, NODE) == whole
 
 
+@pytest.mark.slow
 @every_case
 def test_a_text_with_a_wrong_character_is_refused_or_sound(case):
     """A digit may turn into another one; nothing else gets through."""

@@ -14,4 +14,5 @@ def read(status: DiagnosticStatus, level: bytes, sentence: str) -> None:
 def refused(number: int, of: int, things: str, why: str) -> str:
     """Return the sentence that says how many were refused, and why."""
     count = 'all' if number == of else number
-    return f'{count} of the last {of} {things} were refused, the last one because {why}'
+    verb = 'was' if count == 1 else 'were'
+    return f'{count} of the last {of} {things} {verb} refused, the last one because {why}'

@@ -125,7 +125,7 @@ def test_predictions_that_are_refused(robot: Robot, values, why):
 @pytest.mark.parametrize(
     ('stamped', 'value', 'why'),
     [
-        (False, 1, 'the stamp is zero; give it the stamp of the observation, or set label.stamp'),
+        (False, 1, 'the stamp is zero; give it the stamp of the observation'),
         (True, 7, f'the label is neither 0 nor 1 (7.0); {NEITHER}'),
     ],
     ids=['no stamp', 'index'],
@@ -221,8 +221,8 @@ def test_labels_that_come_too_late(robot: Robot, name, value, was):
     client = robot.client
     client.set(name, value)
     status = teach_late(robot)
-    read(status, WARN, f'{LATE} labels came and none matched: the prediction of the last one was')
-    assert f' dropped before its label came 3.01 s later, {was} {name} to at ' in status.message
+    read(status, WARN, f'{LATE} labels came and none matched: their predictions had')
+    assert f'labels came up to 3.01 s later, {was} {name} to at ' in status.message
     wanted = status.message.split(f'{name} to at least ')[1].split(';')[0]
     client.set(name, type(value)(wanted))
     matched = client.figure('matched')

@@ -15,7 +15,7 @@ from .harness import EXECUTORS, World
 from .statuses import read, refused
 from .typed import Typed
 
-WARN = DiagnosticStatus.WARN
+WARN, ERROR = DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 ARRIVAL = {'raw.stamping': 'arrival', 'label.stamping': 'arrival'}
 ENOUGH = 20
 """So many messages say something about all that come."""
@@ -37,7 +37,8 @@ def test_names_without_a_positive_class(world: World):
         )
         why = f"the field holds no number ({name!r}); set positive_class to the name that counts"
         number = last(talk, 'labels')
-        read(talk.client.status, talk.client.status.level, refused(number, number, 'labels', why))
+        level = ERROR if number == 100 else WARN
+        read(talk.client.status, level, refused(number, number, 'labels', why))
     assert talk.figure('learned') == 0
 
 
@@ -67,6 +68,7 @@ def test_paths_that_lead_beyond_an_array_and_then_somewhere(world: World):
         'label.value_field': 'status[0].values[0].value',
     }
     talk = Typed(world, PoseArray, DiagnosticArray, paths)
+    assert talk.answered(PoseArray()) == PoseArray()
     talk.send_until(
         lambda: min(talk.figure('predictions'), talk.figure('labels')) >= ENOUGH,
         PoseArray(),
@@ -87,7 +89,8 @@ def test_paths_that_lead_beyond_an_array_and_then_somewhere(world: World):
     poses.poses[0].position.x = 0.8
     truth.status = [DiagnosticStatus(values=[KeyValue(value='False')])]
     talk.send_until(talk.learned, poses, truth)
-    talk.send_until(lambda: talk.heard[-1].poses[0].position.x < 0.8, poses)
+    # The last of the empty ones may be under way.
+    talk.send_until(lambda: any(pose.position.x < 0.8 for pose in talk.heard[-1].poses), poses)
     talk.send_until(lambda: 'led to nothing' not in talk.client.status.message, poses, truth)
 
 
@@ -111,12 +114,13 @@ def test_bytes_of_another_message_end_nothing(world: World, executor):
     talk = Typed(world, PointStamped, String, {**parameters, 'label.stamping': 'arrival'})
     good = PointStamped()
     good.point.x = 0.8
-    talk.send_until(lambda: talk.heard and talk.figure('labels'), good, String(data='car'))
+    talk.answered(good)
+    talk.send_until(lambda: talk.figure('labels'), good, String(data='car'))
     for publisher, message in ((talk.raw, good), (talk.labels, String(data='car'))):
         for data in wrong_bytes(message):
             publisher.publish(data)
     heard, labels = len(talk.heard), talk.figure('labels')
-    talk.process.wait_for('[ERROR]', 'cannot be dealt with and is left aside')
+    # The middleware drops what it cannot read; what comes after it is heard.
     talk.send_until(
         lambda: len(talk.heard) > heard + 50 and talk.figure('labels') > labels + 50,
         good,

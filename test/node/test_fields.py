@@ -234,10 +234,10 @@ def test_a_header_and_a_named_class(world: World):
         message.point.x, message.point.y = 0.8, 3.0
         return message
 
+    answer = talk.answered(point).point
+    assert (answer.x, answer.y) == (pipeline().calibrator.predict(0.8), 3.0)
     # They go on until a prediction is past a label by the tolerance.
     talk.send_until(talk.learned, point, KeyValue(key='patch', value='wall'))
-    point_back = talk.heard[0].point
-    assert (point_back.x, point_back.y) == (pipeline().calibrator.predict(0.8), 3.0)
     talk.send_until(lambda: talk.heard[-1].point.x < 0.79, point)
 
 
@@ -245,6 +245,7 @@ def test_stamps_of_publication_run_on_the_single_threaded_executor(world: World)
     stamping = {'raw.stamping': 'publication', 'label.stamping': 'publication'}
     talk = Typed(world, Float32, Bool, {**stamping, 'match.tolerance': 0.5})
     assert talk.process.wait_for('executor=single is used')
+    assert talk.answered(Float32(data=0.5)) == Float32(data=0.5)
     talk.send_until(talk.learned, Float32(data=0.5), Bool(data=True))
     talk.send_until(lambda: talk.heard[-1].data > 0.5, Float32(data=0.5))
 
@@ -260,6 +261,7 @@ def test_stamps_of_publication_run_on_the_single_threaded_executor(world: World)
 )
 def test_bytes_and_texts_of_truth_values_are_learned(world: World, label, rises):
     talk = Typed(world, Float32, type(label), ARRIVAL)
+    assert talk.answered(Float32(data=0.5)) == Float32(data=0.5)
     talk.send_until(talk.learned, Float32(data=0.5), label)
     talk.send_until(lambda: talk.heard[-1].data != 0.5, Float32(data=0.5))
     assert (talk.heard[-1].data > 0.5) is rises
@@ -269,8 +271,8 @@ def test_scores_in_an_array_and_the_index_of_the_class(world: World):
     several = {'classes': 3, 'raw.value_field': 'data'}
     talk = Typed(world, Float32MultiArray, Int32, {**ARRIVAL, **several})
     p = typed_array('f', [0.7, 0.2, 0.1])
-    talk.send_until(talk.learned, Float32MultiArray(data=p), Int32(data=2))
+    answer = talk.answered(Float32MultiArray(data=p)).data
     expected = create_multiclass('ops', 3).predict(np.array(p, np.float64))
-    assert talk.heard[0].data.typecode == 'f'
-    assert talk.heard[0].data.tolist() == expected.astype(np.float32).tolist()
+    assert answer == typed_array('f', expected)
+    talk.send_until(talk.learned, Float32MultiArray(data=p), Int32(data=2))
     talk.send_until(lambda: talk.heard[-1].data[2] > p[2], Float32MultiArray(data=p))

@@ -60,6 +60,11 @@ class Typed:
 
         self.client.spin_until(send_and_ask, 'what was sent for')
 
+    def answered(self, prediction: Any) -> Any:
+        """Publish a prediction until one is answered; return the last answer."""
+        self.send_until(lambda: self.heard, prediction)
+        return self.heard[-1]
+
     def figure(self, name: str) -> int:
         """Return a count as the last diagnostics have it; 0 before the first."""
         return int(self.client.figures()[name]) if self.client.statuses else 0

@@ -63,7 +63,7 @@ def test_all_is_well():
         ({}, [START // SECOND, 0, 0.1, 0.2, 0.3, 0.4], '4 instead of 1', 'set classes'),
         ({'classes': 3}, [START // SECOND, 0, 0.1, 0.2, 0.3, 0.4], '4 instead of 3', 'set classes'),
         ({'classes': 3}, [START // SECOND, 0, 0.9, 0.8, 0.7], 'do not sum to 1', 'classes 1'),
-        ({}, [1.5, 0, 0.5], 'not whole seconds', 'raw.stamp_field'),
+        ({}, [1.5, 0, 0.5], 'not whole seconds', 'the stamp of the observation'),
         ({}, [0.5], 'too short', '[sec, nanosec, value]'),
     ],
 )
@@ -84,7 +84,7 @@ def test_all_predictions_refused(given, data, why, remedy):
 @pytest.mark.parametrize(
     ('given', 'data', 'why', 'remedy'),
     [
-        ({}, [0, 0, 1], 'the stamp is zero', 'label.stamp_field'),
+        ({}, [0, 0, 1], 'the stamp is zero', 'the stamp of the observation'),
         ({}, [START // SECOND, 0, -1], 'neither 0 nor 1 (-1.0)', 'no -1'),
         ({}, [START // SECOND, 0, 7], 'neither 0 nor 1 (7.0)', 'set classes'),
         ({'classes': 3}, [START // SECOND, 0, 3], 'one of 3 classes', '0 to 2'),

@@ -13,7 +13,7 @@ from calib_node.core.matching.predictions import P, PredictionsByStamp
 L = TypeVar('L')
 
 RECENT_MISSES = 10
-RECENT_JUMPS = 10
+RECENT_JUMPS = 100
 
 
 @dataclass
@@ -47,14 +47,15 @@ class MatchCounts:
 
 @dataclass(frozen=True)
 class Gone:
-    """Why a label found no prediction: it had been dropped before the label came.
+    """Why labels found no predictions: these had been dropped before the labels came.
 
     Attributes
     ----------
     late : int
-        How far event time was past the prediction, in nanoseconds: the horizon that it needed.
+        How far event time was past a prediction at most, in nanoseconds: the horizon that all of
+        them needed.
     capacity : int
-        About the capacity that it needed; 0 where there is enough.
+        About the capacity that all of them needed; 0 where there is enough.
     """
 
     late: int
@@ -81,7 +82,7 @@ class Matcher(ABC, Generic[P, L]):
     misses : deque of int
         How far the last labels were from their nearest prediction, as in `miss`, since a match.
     gone : Gone or None
-        Why the last label whose prediction had been dropped found none; None after a match.
+        What the labels since a match needed whose predictions had been dropped; None if none.
     """
 
     def __init__(
@@ -206,7 +207,9 @@ class Matcher(ABC, Generic[P, L]):
         self._miss = None
         now = stamp if self._now is None else self._now
         number = self._predictions.number_since(stamp, now)
-        self.gone = Gone(now - stamp, number if number > self._capacity else 0)
+        before = self.gone or Gone(0, 0)
+        needed = number if number > self._capacity else 0
+        self.gone = Gone(max(now - stamp, before.late), max(needed, before.capacity))
 
     def _pair(self, prediction: P, label: L, matches: list[tuple[P, L]]) -> None:
         self.counts.matched += 1
