@@ -44,6 +44,7 @@ def test_ten_samples_through_tracking():
     np.testing.assert_allclose(forecasts(create('tops'), zip(P, Y)), TOPS, rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('name', FORESTS)
 def test_forest_of_the_paper(name, shared_data):
     """The reference is the mean over ten forests, of which one is here.

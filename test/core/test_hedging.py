@@ -54,6 +54,7 @@ class Oracle:
         return game, point
 
 
+@pytest.mark.slow
 @methods
 @pytest.mark.parametrize(('bins', 'seed'), [(10, 0), (2, 1), (7, 2**32 - 1)])
 @pytest.mark.parametrize('delay', [0, 30])

@@ -94,12 +94,14 @@ def advancing_events(draw: st.DrawFn) -> list[Event]:
     return events
 
 
+@pytest.mark.slow
 @settings(max_examples=600)
 @given(events_within(15) | events_within(50) | advancing_events(), small_settings())
 def test_any_stream(events, both):
     check_books(compare(events, **both), events)
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(events_within(15) | events_within(50), st.integers(0, 40))
 def test_any_stream_on_hold(events, max_disorder):

@@ -159,6 +159,7 @@ def test_sweep_of_nearly_separable_classes(negatives, positives, overlap, seed):
     assert sweep_bins(p, y) == plain_sweep(p, y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('share', [0.0, 0.3, 1.0])
 def test_sweep_of_many_separated_samples_takes_one_bin_a_sample(share):
     """At once: trying every number of bins would take hours."""

@@ -155,6 +155,7 @@ def test_certain_and_wrong_after_certain_and_right():
     assert_sound(mixture)
 
 
+@pytest.mark.slow
 def test_stacks_stay_sound_on_a_long_stream():
     """What they are made of all but agrees, and so their features are all but dependent."""
     generator = np.random.default_rng(5)

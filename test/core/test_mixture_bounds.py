@@ -209,6 +209,7 @@ def test_no_expert_is_lost_for_ever():
     assert weights.experts[4] > 0.9
 
 
+@pytest.mark.slow
 def test_weights_sum_to_1_after_long():
     generator = np.random.default_rng(0)
     weights = Weights(13)

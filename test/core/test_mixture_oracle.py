@@ -107,6 +107,7 @@ def test_stacks_are_those_of_the_oracle_up_to_the_limit_of_their_norm():
     assert np.min(norms[-1]) < 99.0
 
 
+@pytest.mark.slow
 def test_root_is_that_of_the_inverse_hessian_after_long():
     generator = np.random.default_rng(3)
     size = 6

@@ -181,6 +181,7 @@ def test_left_over_temporary_files_do_no_harm(path):
     assert names(path) == {path.name, f'{path.name}.bak'}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize('with_backup', [True, False])
 def test_file_cut_at_any_byte(path, with_backup):
     saved(path, 1, 2)
