@@ -14,7 +14,7 @@ import threading
 
 import rclpy
 from rclpy.node import Node
-from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
 from std_msgs.msg import Float64MultiArray
 
@@ -31,7 +31,8 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     node = Node('relay')
-    inputs = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
+    # Reliable, as rclpy's default is and as the node asks its publishers.
+    inputs = QoSProfile(depth=1000)
     publisher = node.create_publisher(Float64MultiArray, 'calibrated_probabilities', 1000)
     raw = arguments.form == 'bytes'
     node.create_subscription(

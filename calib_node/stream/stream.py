@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from calib_node.core.calibrators import Learner
 from calib_node.core.pipeline import Pipeline
@@ -80,8 +80,7 @@ class Stream:
     @property
     def calibrator(self) -> Learner:
         """What learns and maps."""
-        calibrator: Any = self.pipeline.calibrator
-        return calibrator
+        return cast(Learner, self.pipeline.calibrator)
 
     # Messages
 

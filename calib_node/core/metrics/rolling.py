@@ -118,7 +118,7 @@ class RollingReliability:
         return self._share(self._losses)
 
     def table(self) -> list[tuple[int, float, float]]:
-        """Count, mean probability and frequency a bin; NaN twice where the bin is empty."""
+        """Count, mean probability and frequency per bin; NaN twice where the bin is empty."""
         nan = float('nan')
         return [
             (n, total / (n << FRACTION_BITS), positives / n) if n else (0, nan, nan)
