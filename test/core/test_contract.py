@@ -31,7 +31,7 @@ def same(q, other) -> bool:
 
 @pytest.mark.slow
 @every_case
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(data=st.data())
 def test_any_stream_with_any_parameters_keeps_it_sound(case, data):
     calibrator = case.make(**data.draw(parameter_sets(case)))
@@ -44,7 +44,7 @@ def test_any_stream_with_any_parameters_keeps_it_sound(case, data):
 
 @pytest.mark.slow
 @every_case
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(data=st.data())
 def test_labels_in_any_order_keep_it_sound(case, data):
     calibrator, waiting = case.make(), []

@@ -62,7 +62,7 @@ def test_it_forecasts_as_its_definition_says(method, bins, seed, delay):
     """A late label counts in the game and for the point that were issued."""
     calibrator, wrapped = create(method, bins=bins, seed=seed), create(WRAPPED[method])
     oracle, pending = Oracle(seed, bins), []
-    for p, y in random_stream(1500):
+    for p, y in random_stream(900):
         issued, wrapped_ticket = wrapped.issue(p)
         game, point = oracle.play(issued)
         forecast, ticket = calibrator.issue(p)
