@@ -40,7 +40,13 @@ def test_killed_at_any_moment_with_autosave_under_load(tmp_path, monkeypatch):
 
 def live_and_die(folder: Path, path: Path, executor: str, generator, known: int) -> int:
     """Kill a node that goes on from a file; return how much its last save must have known."""
-    settings = {'executor': executor, 'state.file': str(path), 'state.autosave_period': PERIOD}
+    settings = {
+        'executor': executor,
+        'state.file': str(path),
+        'state.autosave_period': PERIOD,
+        # A killed reliable reader acknowledges nothing, and its writer would wait for that.
+        'qos.reliability': 'best_effort',
+    }
     # A domain of its own: a killed node is missed there for some seconds.
     with World(folder) as world:
         node, client = world.connected(settings)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from .harness import EXECUTORS, SECOND, World
+from .harness import DEADLINE, EXECUTORS, SECOND, World
 
 EXECUTABLE = (sys.executable, '-m', 'calib_node.ros.main')
 
@@ -107,7 +107,7 @@ def test_a_closed_terminal_stops_the_node_and_it_saves(world: World):
         client.connect()
         client.teach(SECOND, 0.9, 0)
         os.close(terminal)
-        assert node.wait(15) == 0
+        assert node.wait(DEADLINE) == 0
     finally:
         node.kill()
         node.wait()
