@@ -79,14 +79,18 @@ class ParameterNode(GuardedNode):
         if self._given is None:
             self._given = {name: value for name, value, *_ in parameters}
             parameters = [p for p in parameters if p[0] in OF_EVERY_NODE and p[1] is not None]
+            if not isinstance(self._given.get(SIM_TIME, False), bool):
+                # Refused once the node is made: one half made does not end in order.
+                parameters = [p for p in parameters if p[0] != SIM_TIME] + [(SIM_TIME, False)]
         return super().declare_parameters(namespace, parameters, *rest, **options)
 
     def _declare_settings(self) -> None:
-        sim_time = self.get_parameter(SIM_TIME).value
+        given = self._given or {}
+        sim_time = given.get(SIM_TIME, False)
         if not isinstance(sim_time, bool):
             # rclpy would go by the system's time.
             raise ParameterError(f'{SIM_TIME} must be true or false, not {sim_time!r}')
-        self.settings = Settings.from_mapping(self._given or {})
+        self.settings = Settings.from_mapping(given)
         for spec in TABLE:
             value = self.settings.values[spec.name]
             self.declare_parameter(spec.name, value, descriptor(spec), ignore_override=True)

@@ -249,7 +249,7 @@ def test_bad_ros_arguments_end_the_start_with_one_sentence(world: World, argumen
     [
         ('gamma: [0.1', 'broken.yaml'),
         ('gamma: []', 'gamma must be a number'),
-        ('use_sim_time: []', 'use_sim_time'),
+        ('use_sim_time: []', 'use_sim_time must be true or false'),
     ],
 )
 def test_a_broken_parameters_file_ends_the_start_with_one_sentence(world: World, text, word):
