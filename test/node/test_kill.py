@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import random
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from disks import folder_in_memory
@@ -19,6 +23,7 @@ from .load import Load
 
 KILLS = 20
 PERIOD = 0.05
+SPAWN = multiprocessing.get_context('spawn')
 
 
 @pytest.mark.slow
@@ -30,7 +35,8 @@ def test_killed_at_any_moment_with_autosave_under_load(tmp_path, monkeypatch):
     with folder_in_memory(tmp_path) as memory:
         path = memory / 'state.yaml'
         for number in range(KILLS):
-            told = live_and_die(tmp_path, path, EXECUTORS[number % 2], generator, known)
+            pause = generator.uniform(0.0, 4 * PERIOD)
+            told = in_a_process(live_and_die, tmp_path, path, EXECUTORS[number % 2], pause, known)
             calibrator = create('ops')
             _, problems = StateFile(path, '/calib_node').recover(calibrator)
             assert not problems
@@ -38,30 +44,44 @@ def test_killed_at_any_moment_with_autosave_under_load(tmp_path, monkeypatch):
             known = calibrator.updates
 
 
-def live_and_die(folder: Path, path: Path, executor: str, generator, known: int) -> int:
+def in_a_process(call: Callable[..., int], *arguments: Any) -> int:
+    """Return what a call returns that is made in a process of its own.
+
+    The middleware of a client may crash when it ends beside a node that was killed.
+    """
+    ours, theirs = SPAWN.Pipe(duplex=False)
+    process = SPAWN.Process(target=answer, args=(theirs, call, arguments))
+    process.start()
+    theirs.close()
+    try:
+        return ours.recv()
+    finally:
+        process.join()
+
+
+def answer(theirs: Any, call: Callable[..., int], arguments: tuple[Any, ...]) -> None:
+    theirs.send(call(*arguments))
+    os._exit(0)
+
+
+def live_and_die(folder: Path, path: Path, executor: str, pause: float, known: int) -> int:
     """Kill a node that goes on from a file; return how much its last save must have known."""
-    settings = {
-        'executor': executor,
-        'state.file': str(path),
-        'state.autosave_period': PERIOD,
-        # A killed reliable reader acknowledges nothing, and its writer would wait for that.
-        'qos.reliability': 'best_effort',
-    }
+    settings = {'executor': executor, 'state.file': str(path), 'state.autosave_period': PERIOD}
     # A domain of its own: a killed node is missed there for some seconds.
-    with World(folder) as world:
-        node, client = world.connected(settings)
-        assert node.said('going on from', f' {known} updates') or not known
-        assert not node.said('[ERROR]')
-        with Load(client):
-            # So that the life says something, however slow the machine is.
-            told = client.spin_until(
-                lambda: max(0, told_before_last_save(client, path) - known), 'two saves'
-            )
-            end = time.monotonic() + generator.uniform(0.0, 4 * PERIOD)
-            client.spin_until(lambda: time.monotonic() > end, 'end of a life')
-            node.send(signal.SIGKILL)
-            node.wait()
-        return max(known + told, told_before_last_save(client, path))
+    world = World(folder)
+    node, client = world.connected(settings)
+    assert node.said('going on from', f' {known} updates') or not known
+    assert not node.said('[ERROR]')
+    with Load(client):
+        # So that the life says something, however slow the machine is.
+        told = client.spin_until(
+            lambda: max(0, told_before_last_save(client, path) - known), 'two saves'
+        )
+        end = time.monotonic() + pause
+        client.spin_until(lambda: time.monotonic() > end, 'end of a life')
+        node.send(signal.SIGKILL)
+        node.wait()
+    return max(known + told, told_before_last_save(client, path))
 
 
 def told_before_last_save(client, path: Path) -> int:
