@@ -19,6 +19,7 @@ from calib_node.ros.listener import Input
 from calib_node.ros.messages import InstalledMessages, find_type, reliability_message
 from calib_node.ros.parameter_files import not_for
 from calib_node.ros.topics import Topics
+from calib_node.stream.codec import Codec
 from calib_node.stream.settings import Settings
 from calib_node.stream.status import Level
 from calib_node.stream.stream import SAVE, Stream
@@ -71,22 +72,15 @@ class CalibrationNode(ParameterNode):
         self.get_logger().info(f'ready: {self.topics.describe()}; {effective}')
 
     def _make_topics(self, stream: Stream) -> Topics:
-        raw, label = stream.prediction, stream.label
+        def source(codec: Codec, stamping: str, callback: Callable[..., Any]) -> Input:
+            return Input(find_type(codec.type_name), codec.serialized, stamping, callback)
+
+        settings = self.settings
         return Topics(
             self,
-            self.settings.qos,
-            Input(
-                find_type(raw.type_name),
-                raw.serialized,
-                self.settings.raw.stamping,
-                self._on_prediction,
-            ),
-            Input(
-                find_type(label.type_name),
-                label.serialized,
-                self.settings.label.stamping,
-                stream.on_label,
-            ),
+            settings.qos,
+            source(stream.prediction, settings.raw.stamping, self._on_prediction),
+            source(stream.label, settings.label.stamping, stream.on_label),
         )
 
     @property

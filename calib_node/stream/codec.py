@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from calib_node.core.refusal import Refused
+from calib_node.core.refusal import Refused, brief
 from calib_node.core.samples import NANOSECONDS
 
 LATEST_SECOND = 2**33
@@ -54,3 +54,17 @@ def to_stamp(seconds: float, nanoseconds: float) -> int:
         if whole_seconds == seconds and whole_nanoseconds == nanoseconds:
             return whole_seconds * NANOSECONDS + whole_nanoseconds
     raise Refused('bad_stamp', f'{seconds!r} s, {nanoseconds!r} ns')
+
+
+def read_number(value: Any) -> float:
+    """Return the number that a field holds, or that its text is.
+
+    Raises
+    ------
+    Refused
+        If it is none.
+    """
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise Refused('not_a_number', brief(value)) from None

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from calib_node.stream.codec import Codec
+from calib_node.stream.codec import Codec, read_number
 from calib_node.stream.definitions import FLOATS, LABELS, TIME, Definitions, Kind, check_path
-from calib_node.stream.fields import FieldMessage, read_probabilities, read_probability
+from calib_node.stream.fields import FieldMessage, read_probabilities
 from calib_node.stream.labels import LabelReader
 from calib_node.stream.stamped_array import (
     Deserialize,
@@ -52,7 +52,7 @@ def prediction_codec(messages: Messages, settings: Input, classes: int) -> Codec
         return StampedArray(deserialize) if classes == 1 else StampedProbabilities(deserialize)
     value, kind, stamp = _paths(messages, settings, 'raw')
     _check_probability(kind, _value_path(settings), classes)
-    read = read_probability if classes == 1 else read_probabilities
+    read = read_number if classes == 1 else read_probabilities
     return FieldMessage(settings.type, value, stamp, read)
 
 

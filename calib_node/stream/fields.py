@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calib_node.core.refusal import Refused, brief
+from calib_node.core.refusal import Refused
 from calib_node.stream.codec import to_stamp
 from calib_node.stream.definitions import Steps, follow
 
@@ -81,14 +81,6 @@ def _fill(values: Any, probabilities: Floats) -> None:
         values[:] = array(values.typecode, probabilities.astype(values.typecode).tobytes())
     else:
         values[:] = probabilities
-
-
-def read_probability(value: Any) -> float:
-    """Return a probability that was found in a field."""
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise Refused('not_a_number', brief(value)) from None
 
 
 def read_probabilities(value: Any) -> Floats | None:

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-from calib_node.core.refusal import Refused, brief
+from calib_node.core.refusal import Refused
+from calib_node.stream.codec import read_number
 
 TRUE = frozenset({'1', 'true', 'True'})
 FALSE = frozenset({'0', 'false', 'False'})
@@ -53,10 +54,7 @@ class LabelReader:
         if isinstance(value, bytes) and len(value) == 1:
             # How rclpy holds a byte.
             return float(value[0])
-        try:
-            return float(value)
-        except (TypeError, ValueError):
-            raise Refused('not_a_number', brief(value)) from None
+        return read_number(value)
 
     def _of_name(self, name: str) -> float:
         if self.positive_class:
@@ -71,7 +69,4 @@ class LabelReader:
             return 1.0
         if name in FALSE:
             return 0.0
-        try:
-            return float(name)
-        except ValueError:
-            raise Refused('not_a_number', brief(name)) from None
+        return read_number(name)

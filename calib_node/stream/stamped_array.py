@@ -36,8 +36,8 @@ Deserialize = Callable[[bytes], Any]
 """Makes the message object of serialized bytes, or raises."""
 
 
-class StampedArray:
-    """Reads and writes stamped arrays of one value.
+class _Arrays:
+    """What both kinds of stamped array have in common.
 
     Parameters
     ----------
@@ -50,6 +50,17 @@ class StampedArray:
 
     def __init__(self, deserialize: Deserialize) -> None:
         self._deserialize = deserialize
+
+    def _object(self, message: bytes) -> Any:
+        try:
+            return self._deserialize(message)
+        except Exception as error:
+            # There is no narrower type for bytes that are not the message.
+            raise Refused('undecodable', error) from None
+
+
+class StampedArray(_Arrays):
+    """Reads and writes stamped arrays of one value."""
 
     def decode(self, message: bytes) -> tuple[int, float | None, Any]:
         """As in `Codec`; what to encode into is an object where the bytes are of another shape."""
@@ -64,7 +75,7 @@ class StampedArray:
                 whole, rest = int(seconds), int(nanoseconds)
                 if whole == seconds and rest == nanoseconds:
                     return whole * NANOSECONDS + rest, value, message
-        unpacked = _deserialized(message, self._deserialize)
+        unpacked = self._object(message)
         return (*self.read(unpacked), unpacked)
 
     def read(self, message: Any) -> tuple[int, float | None]:
@@ -83,20 +94,8 @@ class StampedArray:
         return carrier
 
 
-class StampedProbabilities:
-    """Reads and writes stamped arrays of one probability per class.
-
-    Parameters
-    ----------
-    deserialize : callable
-        For bytes of another shape.
-    """
-
-    type_name = STAMPED_ARRAY
-    serialized = True
-
-    def __init__(self, deserialize: Deserialize) -> None:
-        self._deserialize = deserialize
+class StampedProbabilities(_Arrays):
+    """Reads and writes stamped arrays of one probability per class."""
 
     def decode(self, message: bytes) -> tuple[int, Floats | None, Any]:
         """As in `Codec`; how many values there should be is for the pipeline to know."""
@@ -106,7 +105,7 @@ class StampedProbabilities:
                 values = np.frombuffer(message, '<f8', offset=STAMPED_VALUES.size)
                 # The bytes are not aligned, which would slow down every later use.
                 return to_stamp(seconds, nanoseconds), values.astype(np.float64), message
-        unpacked = _deserialized(message, self._deserialize)
+        unpacked = self._object(message)
         data = _checked_data(unpacked)
         values = np.array(data[2:], np.float64)
         return to_stamp(data[0], data[1]), values if values.size else None, unpacked
@@ -117,14 +116,6 @@ class StampedProbabilities:
             return carrier[: STAMPED_VALUES.size] + probability.astype('<f8').tobytes()
         carrier.data[2:] = array('d', probability.tobytes())
         return carrier
-
-
-def _deserialized(message: bytes, deserialize: Deserialize) -> Any:
-    try:
-        return deserialize(message)
-    except Exception as error:
-        # There is no narrower type for bytes that are not the message.
-        raise Refused('undecodable', error) from None
 
 
 def _checked_data(message: Any) -> Any:
