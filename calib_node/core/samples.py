@@ -7,10 +7,19 @@ as long to make, and three are made a sample.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from calib_node.core.refusal import Refused
+
 NANOSECONDS = 1_000_000_000
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 P = TypeVar('P')
 """What a classifier says: a float, or an array of one probability per class."""
@@ -83,3 +92,63 @@ class Match(Generic[P]):
     raw: P
     published: P
     label: int
+
+
+@dataclass(slots=True)
+class Frame:
+    """What a classifier says of all objects of a message, in their order in it.
+
+    Attributes
+    ----------
+    stamp : int
+        Time of the observation in nanoseconds; 0 is "no stamp".
+    values : ndarray of float of shape (n,) or (n, K)
+        The probability of each object, or one per class; anything where there is none.
+    absent : ndarray of bool of shape (n,) or None
+        Of which objects the model has no opinion; None: of none.
+    refused : dict of int to Refused
+        By index, the objects that hold no probability at all.
+    keys, names : sequence of str
+        Id and class of each object; empty where they are not told.
+    places : ndarray of float or None
+        Boxes as x0, y0, x1, y1, shape (n, 4), or centres, shape (n, 2) or (n, 3).
+    contexts : sequence of tuple
+        Values of the context variables of each object; empty where there are none.
+    """
+
+    stamp: int
+    values: Floats
+    absent: Bools | None = None
+    refused: dict[int, Refused] = field(default_factory=dict)
+    keys: Sequence[str] = ()
+    names: Sequence[str] = ()
+    places: Floats | None = None
+    contexts: Sequence[tuple[Any, ...]] = ()
+
+
+@dataclass(slots=True)
+class LabelFrame:
+    """The ground truth of the objects of a message.
+
+    Attributes
+    ----------
+    stamp : int
+        Time of the observation in nanoseconds.
+    values : list of float or None
+        0 or 1, or the index of the class, of each; None where it says nothing.
+    refused : dict of int to Refused
+        By index, the labels that are none.
+    keys, names, places
+        As in `Frame`.
+    by_name : bool
+        The class is the label: of an object's predictions that of the same class gets 1, the
+        others 0.
+    """
+
+    stamp: int
+    values: list[float | None]
+    refused: dict[int, Refused] = field(default_factory=dict)
+    keys: Sequence[str] = ()
+    names: Sequence[str] = ()
+    places: Floats | None = None
+    by_name: bool = False
