@@ -13,8 +13,10 @@ class PipelineCounts:
 
     Attributes
     ----------
+    messages : int
+        Messages of many predictions that came.
     predictions, labels : int
-        Messages that came, refused ones included.
+        Predictions and labels that came, refused ones included; of a message of many each.
     no_opinion, unstamped : int
         Predictions that hold no probability, or no stamp.
     empty_labels : int
@@ -22,6 +24,10 @@ class PipelineCounts:
     learned, failed_updates, held_back : int
         Matches that were learned, that the calibrator did not take, and that were not learned
         since too many labels were refused.
+    missed : int
+        True objects that no prediction was about.
+    ambiguous : int
+        Labels of which nobody can tell which object of its message they are about.
     without_value : int
         Labels whose prediction held no probability or was refused.
     labels_since_match : int
@@ -30,6 +36,7 @@ class PipelineCounts:
         Refused messages by reason.
     """
 
+    messages: int = 0
     predictions: int = 0
     labels: int = 0
     no_opinion: int = 0
@@ -38,6 +45,8 @@ class PipelineCounts:
     learned: int = 0
     failed_updates: int = 0
     held_back: int = 0
+    missed: int = 0
+    ambiguous: int = 0
     without_value: int = 0
     labels_since_match: int = 0
     refused: Counter[str] = field(default_factory=Counter)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any, Protocol
 
 import numpy as np
@@ -36,6 +36,21 @@ class Outcomes(Protocol[P]):
         ------
         Refused
             If it is none.
+        """
+
+    def check_many(self, raws: Floats, /) -> tuple[Floats, dict[int, Refused]]:
+        """Return probabilities that came in together, and by index those that are none.
+
+        Parameters
+        ----------
+        raws : ndarray of float of shape (n,) or (n, K)
+
+        Returns
+        -------
+        checked : ndarray of float
+            Rounding taken away; the same array where there was none to take.
+        refused : dict of int to Refused
+            In order; what is said of them in `checked` is of no use.
         """
 
     def index(self, label: float, /) -> int:
@@ -77,6 +92,12 @@ class BinaryOutcome:
         if 1.0 < raw <= 1.0 + OVERSHOOT:
             return 1.0
         raise Refused('not_finite' if raw - raw != 0.0 else 'out_of_range', raw)
+
+    def check_many(self, raws: Floats) -> tuple[Floats, dict[int, Refused]]:
+        """Return probabilities of shape (n,), rounding taken away, and those that are none."""
+        if ((raws >= 0.0) & (raws <= 1.0)).all():
+            return raws, {}
+        return np.clip(raws, 0.0, 1.0), _refused_of(self.check, raws.tolist())
 
     def index(self, label: float) -> int:
         """Return 0 or 1, or refuse the label."""
@@ -135,6 +156,11 @@ class ClassOutcomes:
             raise Refused('bad_sum', total)
         return raw
 
+    def check_many(self, raws: Floats) -> tuple[Floats, dict[int, Refused]]:
+        """Return probabilities of shape (n, K), rounding taken away, and those that are none."""
+        checked = np.clip(raws, 0.0, 1.0)
+        return checked, _refused_of(self.check, raws)
+
     def index(self, label: float) -> int:
         """Return the index of the class, 0 to K - 1, or refuse the label."""
         classes = self.classes
@@ -164,6 +190,16 @@ def _outside(raw: Floats) -> Refused:
     value = float(raw[index])
     reason = 'out_of_range' if np.isfinite(value) else 'not_finite'
     return Refused(reason, f'{value!r} for class {index}')
+
+
+def _refused_of(check: Callable[[Any], Any], raws: Iterable[Any]) -> dict[int, Refused]:
+    refused = {}
+    for index, raw in enumerate(raws):
+        try:
+            check(raw)
+        except Refused as refusal:
+            refused[index] = refusal
+    return refused
 
 
 def outcomes_of(classes: int) -> Outcomes[Any]:

@@ -152,3 +152,6 @@ class LabelFrame:
     names: Sequence[str] = ()
     places: Floats | None = None
     by_name: bool = False
+
+    def __len__(self) -> int:
+        return len(self.values)

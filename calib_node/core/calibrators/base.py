@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any, ClassVar, Protocol, TypeVar
 
+import numpy as np
+
 from calib_node.core.calibrators.parameters import Parameter, check_names, check_parameters
 from calib_node.core.refusal import bad_label, bad_probability, brief
-from calib_node.core.samples import P
+from calib_node.core.samples import Floats, P
 from calib_node.core.state import fields
 from calib_node.core.state.fields import StateError
 
@@ -69,6 +72,9 @@ class Learner(ABC):
     name: ClassVar[str]
     fixed: ClassVar[frozenset[str]] = frozenset()
     """Names of the parameters that cannot change once it has begun to learn."""
+
+    contextual: ClassVar[bool] = False
+    """Whether a forecast depends on the context too, which `issue` takes then."""
 
     _updates = 0
 
@@ -228,6 +234,33 @@ class Calibrator(Learner):
             If `p` is outside [0, 1].
         """
 
+    def issue_many(self, p: Floats, contexts: Sequence[Any] = ()) -> tuple[Floats, Sequence[Any]]:
+        """Return the calibrated probabilities of the objects of a message, and their tickets.
+
+        They are those of `issue` one by one, to rounding.
+
+        Parameters
+        ----------
+        p : ndarray of float of shape (n,)
+            Within [0, 1].
+        contexts : sequence of tuple
+            One for each, where the calibrator has contexts; else empty.
+
+        Returns
+        -------
+        q : ndarray of float of shape (n,)
+            Within [0, 1].
+        tickets : sequence
+            One for each.
+
+        Raises
+        ------
+        ValueError
+            If one is outside [0, 1].
+        """
+        issued = [self.issue(value) for value in p.tolist()]
+        return np.array([q for q, _ in issued], np.float64), [ticket for _, ticket in issued]
+
     @abstractmethod
     def update(self, p: float, y: int, ticket: Any = None) -> None:
         """Learn that the forecast made of `p` had outcome `y`; no ticket means issued just now.
@@ -271,6 +304,11 @@ class Forecaster(Protocol[P_contra, Q_co]):
 class PipelineCalibrator(Forecaster[P, P], Protocol[P]):
     """What a pipeline asks of its calibrator."""
 
+    def issue_many(
+        self, p: Floats, contexts: Sequence[Any] = (), /
+    ) -> tuple[Floats, Sequence[Any]]:
+        """Return the calibrated probabilities of the objects of a message, and their tickets."""
+
     @property
     def name(self) -> str:
         """Name of the method."""
@@ -278,6 +316,10 @@ class PipelineCalibrator(Forecaster[P, P], Protocol[P]):
     @property
     def classes(self) -> int:
         """Number of probabilities in a forecast; 1: that of the positive class."""
+
+    @property
+    def contextual(self) -> bool:
+        """Whether a forecast depends on the context too."""
 
     def reset(self) -> None:
         """Forget everything learned."""

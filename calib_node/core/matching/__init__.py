@@ -6,12 +6,18 @@ from __future__ import annotations
 from typing import Any
 
 from calib_node.core.matching.base import MatchCounts, Matcher
+from calib_node.core.matching.frames import FrameHoldMatcher, FrameStampMatcher
 from calib_node.core.matching.hold import HoldMatcher
+from calib_node.core.matching.ids import IdMatcher
 from calib_node.core.matching.stamps import StampMatcher
 
 __all__ = [
+    'OBJECTS',
     'POLICIES',
+    'FrameHoldMatcher',
+    'FrameStampMatcher',
     'HoldMatcher',
+    'IdMatcher',
     'MatchCounts',
     'Matcher',
     'StampMatcher',
@@ -20,10 +26,16 @@ __all__ = [
 ]
 
 POLICIES = ('exact', 'nearest', 'hold')
+OBJECTS = ('single', 'order', 'id', 'iou', 'distance')
 
 
 def create_matcher(
-    policy: str, tolerance: int, horizon: int, max_disorder: int, capacity: int
+    policy: str,
+    tolerance: int,
+    horizon: int,
+    max_disorder: int,
+    capacity: int,
+    objects: str = 'single',
 ) -> Matcher[Any, Any]:
     """Make the matcher of a policy; `exact` is `nearest` without a tolerance.
 
@@ -33,6 +45,13 @@ def create_matcher(
         How a label finds its prediction.
     tolerance, horizon, max_disorder, capacity : int
         As in `Matcher`.
+    objects : {'single', 'order', 'id', 'iou', 'distance'}
+        What a message holds: one object; or many, which labels find by this.
+
+    Raises
+    ------
+    ValueError
+        If there is no such policy, or not for such objects.
 
     Examples
     --------
@@ -42,9 +61,22 @@ def create_matcher(
     """
     if policy not in POLICIES:
         raise ValueError(f'the match policy must be one of {", ".join(POLICIES)}, not {policy!r}')
-    if policy == 'hold':
-        return HoldMatcher(tolerance, horizon, max_disorder, capacity)
-    return StampMatcher(tolerance if policy == 'nearest' else 0, horizon, max_disorder, capacity)
+    if objects not in OBJECTS:
+        raise ValueError(f'the objects must be one of {", ".join(OBJECTS)}, not {objects!r}')
+    single = objects == 'single'
+    kind: type[Matcher[Any, Any]]
+    if objects == 'id':
+        if policy == 'hold':
+            raise ValueError(
+                'the match policy hold is for the labels of whole messages, and those of ids come '
+                'one by one: take nearest or exact'
+            )
+        kind = IdMatcher
+    elif policy == 'hold':
+        kind = HoldMatcher if single else FrameHoldMatcher
+    else:
+        kind = StampMatcher if single else FrameStampMatcher
+    return kind(0 if policy == 'exact' else tolerance, horizon, max_disorder, capacity)
 
 
 def reconfigure(
@@ -54,6 +86,7 @@ def reconfigure(
     horizon: int,
     max_disorder: int,
     capacity: int,
+    objects: str = 'single',
 ) -> tuple[Matcher[Any, Any], list[tuple[Any, Any]]]:
     """Change policy and parameters of a running matcher.
 
@@ -66,7 +99,7 @@ def reconfigure(
     matches : list
         What was matched by the change.
     """
-    fresh = create_matcher(policy, tolerance, horizon, max_disorder, capacity)
+    fresh = create_matcher(policy, tolerance, horizon, max_disorder, capacity, objects)
     if type(fresh) is type(matcher):
         tolerance = 0 if policy == 'exact' else tolerance
         return matcher, matcher.configure(tolerance, horizon, max_disorder, capacity)

@@ -139,7 +139,7 @@ class Matcher(ABC, Generic[P, L]):
             if stamp >= held - self._disorder:
                 self._insert(held, held_item, matches)
             else:
-                self.counts.expired += 1
+                self.counts.expired += self._size(held_item)
         now = self._now
         if now is not None:
             if stamp < now - self._disorder:
@@ -194,8 +194,12 @@ class Matcher(ABC, Generic[P, L]):
         return [size for taken, size in self._jumps if taken >= first]
 
     def _taken(self) -> int:
-        """Return how many predictions were taken in."""
+        """Return how many items were taken in."""
         return self.counts.matched + self.counts.expired + self.pending_predictions
+
+    def _size(self, item: P) -> int:
+        """Return how many predictions an item counts as."""
+        return 1
 
     def _missed(self, stamp: int, nearest: int) -> None:
         """Remember that a label found no prediction; the nearest is not within its tolerance."""

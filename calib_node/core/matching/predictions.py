@@ -98,8 +98,13 @@ class PredictionsByStamp(Generic[P]):
                 del self.waiting[stamps[head]]
                 self.pending -= len(queue)
                 head += 1
+        self._begin_at(head)
+        return before - self.pending
+
+    def _begin_at(self, head: int) -> None:
+        """Let the stamps before an index go."""
+        stamps = self._stamps
         if head > 1024 and 2 * head > len(stamps):
             del stamps[:head]
             head = 0
         self._head = head
-        return before - self.pending

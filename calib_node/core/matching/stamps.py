@@ -192,18 +192,23 @@ class StampMatcher(Matcher[P, L]):
 
     def _bound_labels(self) -> None:
         while self._waiting > self._capacity:
-            stamp = self._passed[0] if self._passed else self._ahead[0]
-            queue = self._labels.get(stamp)
-            if queue:
-                del queue[0]
-                self._waiting -= 1
-                self.counts.unmatched += 1
-            if not queue:
-                self._labels.pop(stamp, None)
-                if self._passed:
-                    del self._passed[0]
-                else:
-                    heappop(self._ahead)
+            self._drop_first_label()
+
+    def _drop_first_label(self) -> L | None:
+        """Drop the label of the oldest stamp; None where its stamp was all that was left of it."""
+        stamp = self._passed[0] if self._passed else self._ahead[0]
+        queue = self._labels.get(stamp)
+        label = queue.pop(0) if queue else None
+        if label is not None:
+            self._waiting -= 1
+            self.counts.unmatched += 1
+        if not queue:
+            self._labels.pop(stamp, None)
+            if self._passed:
+                del self._passed[0]
+            else:
+                heappop(self._ahead)
+        return label
 
     def _drop_labels(self) -> None:
         self.counts.unmatched += self._waiting

@@ -91,6 +91,32 @@ class MulticlassCalibrator(Learner):
             If `p` is not K probabilities that sum to 1 within `SUM_TOLERANCE`.
         """
 
+    def issue_many(self, p: Floats, contexts: Sequence[Any] = ()) -> tuple[Floats, Sequence[Any]]:
+        """Return the calibrated probabilities of the objects of a message, and their tickets.
+
+        Parameters
+        ----------
+        p : ndarray of float of shape (n, K)
+            One probability per class for each object.
+        contexts : sequence of tuple
+            One for each, where the calibrator has contexts; else empty.
+
+        Returns
+        -------
+        q : ndarray of float of shape (n, K)
+            Probabilities; each row sums to 1.
+        tickets : sequence
+            One for each.
+
+        Raises
+        ------
+        ValueError
+            As in `issue`.
+        """
+        issued = [self.issue(row) for row in p]
+        q = np.array([q for q, _ in issued], np.float64).reshape(p.shape)
+        return q, [ticket for _, ticket in issued]
+
     @abstractmethod
     def update(self, p: ArrayLike, label: int, ticket: Any = None) -> None:
         """Learn that the forecast made of `p` had the class `label`; no ticket: issued just now.
