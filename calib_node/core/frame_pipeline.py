@@ -261,7 +261,4 @@ def _one(issued: IssuedFrame, index: int) -> tuple[Prediction[Any], Any, Any]:
         frame.contexts[index] if frame.contexts else (),
     )
     published, ticket = issued.published[index], issued.tickets[index]
-    # No number of numpy may get into a state.
-    if isinstance(ticket, np.floating):
-        ticket = float(ticket)
     return prediction, float(published) if single else published, ticket

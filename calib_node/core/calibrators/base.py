@@ -44,6 +44,20 @@ def as_probability(p: float) -> float:
     return p
 
 
+def as_probabilities(p: Floats) -> Floats:
+    """Return probabilities that came together, or raise a ValueError if one is outside [0, 1].
+
+    Returns
+    -------
+    ndarray of float of shape (n,)
+        `p` itself.
+    """
+    within = (p >= 0.0) & (p <= 1.0)
+    if not within.all():
+        raise bad_probability(float(p[~within][0]))
+    return p
+
+
 def as_label(y: int) -> int:
     """Return a label as Python's own int, likewise.
 

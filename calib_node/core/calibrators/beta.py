@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import hypot, log
 from typing import Any, ClassVar
 
-from calib_node.core.calibrators.base import Calibrator, as_probability
+import numpy as np
+
+from calib_node.core.calibrators.base import Calibrator, as_probabilities, as_probability
 from calib_node.core.calibrators.newton_learner import NewtonLearner, not_positive_definite
 from calib_node.core.numerics.newton import Newton3, newton_step3, project3
-from calib_node.core.numerics.sigmoid import residual, sigmoid
+from calib_node.core.numerics.sigmoid import residual, sigmoid, sigmoids
 from calib_node.core.refusal import bad_probability
+from calib_node.core.samples import Floats
 from calib_node.core.state import fields
 from calib_node.core.state.fields import StateError
 
@@ -109,6 +113,13 @@ class OnlineBetaScaling(NewtonLearner, Calibrator):
         u0, u1 = log(p), -log(1.0 - p)
         state = self._state
         return sigmoid(state[0] * u0 + state[1] * u1 + state[2]), (u0, u1)
+
+    def issue_many(self, p: Floats, contexts: Sequence[Any] = ()) -> tuple[Floats, Sequence[Any]]:
+        """Return the calibrated probabilities of many `p` and their tickets, as `issue` does."""
+        p = np.minimum(np.maximum(as_probabilities(p), self._low), self._high)
+        u0, u1 = np.log(p), -np.log(1.0 - p)
+        z = self.a * u0 + self.b * u1 + self.c
+        return sigmoids(z), list(zip(u0.tolist(), u1.tolist(), strict=True))
 
     def update(self, p: float, y: int, ticket: tuple[float, float] | None = None) -> None:
         """Learn from the outcome `y` of the forecast made of `p`."""

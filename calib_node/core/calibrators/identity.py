@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from calib_node.core.calibrators.base import Calibrator, as_probability
+from calib_node.core.calibrators.base import Calibrator, as_probabilities, as_probability
 from calib_node.core.calibrators.parameters import Parameter
 from calib_node.core.refusal import bad_label, bad_probability
+from calib_node.core.samples import Floats
 
 
 class Identity(Calibrator):
@@ -26,6 +28,10 @@ class Identity(Calibrator):
         if type(p) is not float or not 0.0 <= p <= 1.0:
             p = as_probability(p)
         return p, None
+
+    def issue_many(self, p: Floats, contexts: Sequence[Any] = ()) -> tuple[Floats, Sequence[Any]]:
+        """Return the calibrated probabilities of many `p` and their tickets, as `issue` does."""
+        return as_probabilities(p).copy(), [None] * len(p)
 
     def update(self, p: float, y: int, ticket: None = None) -> None:
         """Count the label."""

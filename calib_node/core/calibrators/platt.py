@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import hypot, log
 from typing import Any, ClassVar
 
-from calib_node.core.calibrators.base import Calibrator, as_probability
+from calib_node.core.calibrators.base import Calibrator, as_probabilities, as_probability
 from calib_node.core.calibrators.newton_learner import NewtonLearner, not_positive_definite
 from calib_node.core.numerics.newton import (
     Newton2,
@@ -14,8 +15,9 @@ from calib_node.core.numerics.newton import (
     newton_step,
     project,
 )
-from calib_node.core.numerics.sigmoid import residual, sigmoid
+from calib_node.core.numerics.sigmoid import clipped_logit, residual, sigmoid, sigmoids
 from calib_node.core.refusal import bad_probability
+from calib_node.core.samples import Floats
 from calib_node.core.state import fields
 from calib_node.core.state.fields import StateError
 
@@ -102,6 +104,11 @@ class OnlinePlattScaling(NewtonLearner, Calibrator):
         logit = log(p / (1.0 - p))
         a, b, _, _, _ = self._state
         return sigmoid(a * logit + b), logit
+
+    def issue_many(self, p: Floats, contexts: Sequence[Any] = ()) -> tuple[Floats, Sequence[Any]]:
+        """Return the calibrated probabilities of many `p` and their tickets, as `issue` does."""
+        logits = clipped_logit(as_probabilities(p), self._low)
+        return sigmoids(self.a * logits + self.b), logits.tolist()
 
     def update(self, p: float, y: int, ticket: float | None = None) -> None:
         """Learn from the outcome `y` of the forecast made of `p`."""

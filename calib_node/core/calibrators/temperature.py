@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import log
 from typing import Any, ClassVar
 
-from calib_node.core.calibrators.base import Calibrator, as_probability
+from calib_node.core.calibrators.base import Calibrator, as_probabilities, as_probability
 from calib_node.core.calibrators.newton_learner import NewtonLearner
 from calib_node.core.numerics.newton import UpdateNotFinite
-from calib_node.core.numerics.sigmoid import residual, sigmoid
+from calib_node.core.numerics.sigmoid import clipped_logit, residual, sigmoid, sigmoids
 from calib_node.core.ranges import POSITIVE
 from calib_node.core.refusal import bad_probability
+from calib_node.core.samples import Floats
 from calib_node.core.state import fields
 from calib_node.core.state.fields import StateError
 
@@ -138,6 +140,11 @@ class OnlineTemperature(TemperatureLearner, Calibrator):
         p = min(max(p, self._low), self._high)
         logit = log(p / (1.0 - p))
         return sigmoid(self._state[0] * logit), logit
+
+    def issue_many(self, p: Floats, contexts: Sequence[Any] = ()) -> tuple[Floats, Sequence[Any]]:
+        """Return the calibrated probabilities of many `p` and their tickets, as `issue` does."""
+        logits = clipped_logit(as_probabilities(p), self._low)
+        return sigmoids(self._state[0] * logits), logits.tolist()
 
     def update(self, p: float, y: int, ticket: float | None = None) -> None:
         """Learn from the outcome `y` of the forecast made of `p`."""
