@@ -92,6 +92,33 @@ def test_looking_leaves_no_trace(case):
 
 
 @every_case
+def test_many_at_once_are_as_one_by_one(case):
+    samples = case.samples(60)
+    together, apart = (case.learned(samples[:30]) for _ in range(2))
+    p = np.array([p for p, _ in samples], np.float64)
+    q, tickets = together.issue_many(p)
+    issued = [apart.issue(p) for p, _ in samples]
+    assert q == pytest.approx(np.array([q for q, _ in issued]), abs=1e-12)
+    for i, ((p_i, y), (_, ticket)) in enumerate(zip(samples, issued)):
+        together.update(p_i, y, tickets[i])
+        apart.update(p_i, y, ticket)
+    for p_i, _ in samples:
+        assert together.predict(p_i) == pytest.approx(apart.predict(p_i), abs=1e-9)
+
+
+@every_case
+def test_many_at_once_of_which_one_is_none_are_refused(case):
+    calibrator = case.make()
+    p = np.array([p for p, _ in case.samples(3)], np.float64)
+    for bad in (1.5, float('nan')):
+        p[1] = bad
+        with pytest.raises(ValueError, match='within'):
+            calibrator.issue_many(p)
+    q, tickets = calibrator.issue_many(p[:0])
+    assert (q.shape, len(tickets)) == (p[:0].shape, 0)
+
+
+@every_case
 def test_a_label_without_a_ticket_is_that_of_a_forecast_issued_just_now(case):
     samples = case.samples(100)
     with_ticket, without = case.make(), case.learned(samples)
