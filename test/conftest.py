@@ -11,6 +11,7 @@ from types import ModuleType
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+collect_ignore = ['interfaces']
 SHARED_DATA = ROOT.parent / 'shared' / 'data'
 
 
