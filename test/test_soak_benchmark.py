@@ -13,14 +13,9 @@ def soak(import_benchmark):
     return import_benchmark('soak')
 
 
-@pytest.fixture
-def runs(import_benchmark):
-    return import_benchmark('soak_runs')
-
-
 @pytest.mark.parametrize('method', list(CALIBRATORS))
-def test_figures_of_a_short_run_are_exact(soak, runs, method):
-    run = runs.PipelineRun(method)
+def test_figures_of_a_short_run_are_exact(soak, method):
+    run = soak.PipelineRun(method)
     assert run.error() == 0.0
     for first in (1, 1001, 2001):
         run.part(first, 1000)
@@ -29,8 +24,8 @@ def test_figures_of_a_short_run_are_exact(soak, runs, method):
     assert soak.megabytes(run.process) > 1.0
 
 
-def test_a_figure_that_is_off_is_seen(runs):
-    run = runs.PipelineRun('ops')
+def test_a_figure_that_is_off_is_seen(soak):
+    run = soak.PipelineRun('ops')
     run.part(1, 1000)
     raw, calibrated = run.figures()
     run.figures = lambda: (raw, [*calibrated[:-1], calibrated[-1] + 0.01])
@@ -40,8 +35,8 @@ def test_a_figure_that_is_off_is_seen(runs):
     assert run.error() == pytest.approx(0.02)
 
 
-def test_a_whole_run_goes_through_every_sample_and_tells(soak, runs, capsys):
-    run = runs.PipelineRun('ops')
+def test_a_whole_run_goes_through_every_sample_and_tells(soak, capsys):
+    run = soak.PipelineRun('ops')
     parts = []
     run.part = lambda first, number: parts.append((first, number))
     run.processor_seconds = iter(range(1000)).__next__
