@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Seven streams of a frozen Hoeffding tree, and two of a forest that are files."""
+"""What a frozen model says of rows; seven such streams, and two of a forest that are files."""
 
 from __future__ import annotations
 
 import csv
 import random
 from collections.abc import Callable, Iterable
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,8 @@ from river.datasets import synth
 from runs import Samples
 
 Rows = Iterable[tuple[dict[str, float], Any]]
+Stream = tuple[list[float], list[int]]
+"""Probabilities and labels."""
 
 ROWS = 5000
 """Samples of a stream, where it has so many."""
@@ -36,6 +38,39 @@ FILES = {
     ),
 }
 """Names under which a folder is searched for what river does not ship, and where it comes from."""
+
+
+def frozen(
+    rows: Rows,
+    count: int,
+    seed: int,
+    first: int | None = None,
+    learns: int = 500,
+    model: Any = None,
+) -> Stream:
+    """Return what a model says that has learned some of the first samples and learns no more.
+
+    So its probabilities grow worse where the stream drifts. Without a model it is a Hoeffding
+    tree; without `first` it learns of the first half of `count`.
+    """
+    data = [(x, int(y)) for x, y in islice(rows, count)]
+    model = model or tree.HoeffdingTreeClassifier()
+    early = data[: first or count // 2]
+    for x, y in random.Random(seed).sample(early, min(learns, len(early))):
+        model.learn_one(x, y)
+    answers = [model.predict_proba_one(x) for x, _ in data]
+    return [answer.get(1, 0.0) if answer else 0.5 for answer in answers], [y for _, y in data]
+
+
+def pieces(streams: Iterable[Rows], ends: Iterable[int]) -> Rows:
+    """Yield the first stream up to the first end, the next up to the next, and so on."""
+    for stream, (start, end) in zip(streams, pairwise((0, *ends)), strict=True):
+        yield from islice(stream, end - start)
+
+
+def table(x: Any, y: Any) -> Rows:
+    """Yield the rows of two arrays."""
+    return ((dict(enumerate(row)), label) for row, label in zip(x.tolist(), y, strict=True))
 
 
 def drift(before: Rows, after: Rows) -> Rows:
@@ -66,21 +101,6 @@ def read_elec2(path: Path) -> Rows:
             yield {name: int(v) if name == 'day' else float(v) for name, v in row.items()}, label
 
 
-def frozen_tree(name: str, rows: Rows, count: int) -> Samples:
-    """Return what a Hoeffding tree says that has learned 500 samples of the first half.
-
-    It learns nothing more, so that its probabilities grow worse where the stream drifts.
-    """
-    data = list(islice(rows, count))
-    model = tree.HoeffdingTreeClassifier()
-    first = data[: ROWS // 2]
-    for x, y in random.Random(42).sample(first, min(500, len(first))):
-        model.learn_one(x, y)
-    answers = [model.predict_proba_one(x) for x, _ in data]
-    p = [answer.get(True, 1.0 - answer.get(False, 0.5)) for answer in answers]
-    return Samples(name, p, [int(y) for _, y in data])
-
-
 def find(name: str, folder: Path | None) -> Path | None:
     """Return the file of a stream in a folder, if it is there."""
     paths = [folder / file for file in FILES[name][0]] if folder else []
@@ -90,11 +110,11 @@ def find(name: str, folder: Path | None) -> Path | None:
 def load(name: str, path: Path | None = None, count: int | None = None) -> Samples:
     """Return a stream of at most `count` samples; `path` for those that river does not ship."""
     if path is None:
-        return frozen_tree(name, STREAMS[name](), count or ROWS)
+        return Samples(name, *frozen(STREAMS[name](), count or ROWS, 42, ROWS // 2))
     with path.open() as file:
         probabilities = file.readline().startswith('p_raw,label')
     if not probabilities and name == 'elec2':
-        return frozen_tree(name, read_elec2(path), count or ROWS)
+        return Samples(name, *frozen(read_elec2(path), count or ROWS, 42, ROWS // 2))
     if not probabilities:
         raise SystemExit(f'{path} must start with a line p_raw,label: {FILES[name][1]}')
     count = count or {'elec2': ROWS, 'credit': 12_000}.get(name)
