@@ -122,11 +122,9 @@ def main() -> None:
         raise SystemExit(
             'the peer is missing: pip install -r requirements/benchmark.txt'
         ) from error
-    generator = random.Random(0)
-    samples = [
-        (p, int(generator.random() < 0.2 + 0.6 * p))
-        for p in (generator.random() for _ in range(arguments.samples))
-    ]
+    chance = random.Random(0).random
+    numbers = (chance() for _ in range(arguments.samples))
+    samples = [(p, int(chance() < 0.2 + 0.6 * p)) for p in numbers]
     runs = {'dense-armor': peer, 'rolling figures': rolling}
     runs |= {name: lambda name=name: method(name) for name in arguments.methods}
     speeds: dict[str, list[list[float]]] = {name: [] for name in runs}

@@ -48,11 +48,9 @@ def samples_to_half(
     bias = np.where(np.arange(len(logits)) < after, 0.0, BIAS)
     labels = (thresholds < sigmoids(logits + bias)).astype(int).tolist()
     samples = zip(sigmoids(logits).tolist(), labels, strict=True)
-    for number, _ in enumerate(progressive(calibrator, samples), 1):
-        if number > after and calibrator.b <= BIAS / 2:
-            return number - after
-        if number == after + MOST:
-            break
+    for number, _ in enumerate(progressive(calibrator, samples), 1 - after):
+        if number == MOST or (number > 0 and calibrator.b <= BIAS / 2):
+            return number
     return MOST
 
 

@@ -22,7 +22,7 @@ except ImportError as error:
         f'{error.name} is missing: pip install -r requirements/benchmark.txt'
     ) from error
 
-from runs import MARGIN, Job, Key, Samples, add_options, allowance, best_other, run_all
+from runs import MARGIN, Job, Key, Samples, add_options, allowance, excess, run_all
 from tables import Table
 
 from calib_node.core.metrics import log_loss
@@ -30,11 +30,9 @@ from calib_node.core.metrics import log_loss
 Losses = dict[Key, float]
 
 
-def excess(losses: Losses, name: str, delay: int) -> tuple[float, str]:
-    """Return by how much the mixture is above the best of the other methods, and which that is."""
-    of_stream = {m: loss for (s, m, d), loss in losses.items() if (s, d) == (name, delay)}
-    best = best_other(of_stream)
-    return of_stream['mixture'] - of_stream[best], best
+def behind(losses: Losses, name: str, delay: int) -> tuple[float, str]:
+    """Return the `excess` on a stream."""
+    return excess({m: loss for (s, m, d), loss in losses.items() if (s, d) == (name, delay)})
 
 
 def summary(streams: list[Samples], losses: Losses, late: list[int], number: int) -> Table:
@@ -46,7 +44,7 @@ def summary(streams: list[Samples], losses: Losses, late: list[int], number: int
         ['late', 'mean', 'median', 'worst', 'which is on', 'above by > .001', 'above the allowed'],
     )
     for delay in late:
-        found = [excess(losses, samples.name, delay)[0] for samples in streams]
+        found = [behind(losses, samples.name, delay)[0] for samples in streams]
         worst = max(found)
         above = sum(value > MARGIN for value in found)
         beyond = sum(v > allowance(delay, len(s)) for v, s in zip(found, streams, strict=True))
@@ -64,7 +62,7 @@ def each(streams: list[Samples], losses: Losses, late: list[int]) -> Table:
         ['stream', 'n', *(f'{delay} late' for delay in late)],
     )
     for samples in streams:
-        found = (excess(losses, samples.name, delay) for delay in late)
+        found = (behind(losses, samples.name, delay) for delay in late)
         cells = (f'{signed(value)} {best}' for value, best in found)
         table.rows.append([samples.name, str(len(samples)), *cells])
     return table

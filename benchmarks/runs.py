@@ -6,7 +6,8 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import os
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import product
 from math import log
@@ -37,11 +38,6 @@ Key = tuple[str, str, int]
 """Stream, method and delay."""
 
 
-def itself(q: list[float], y: list[int]) -> list[float]:
-    """Return the forecasts."""
-    return q
-
-
 @dataclass(frozen=True)
 class Job:
     """A stream that is made where it is run, what is run over it, and what is kept of that."""
@@ -49,7 +45,8 @@ class Job:
     make: Callable[[], Samples]
     methods: Collection[str]
     delays: Collection[int]
-    keep: Callable[[list[float], list[int]], Any] = itself
+    keep: Callable[[list[float], list[int]], Any] | None = None
+    """Of forecasts and labels; without it the forecasts."""
 
 
 def run(job: Job) -> tuple[Samples, dict[Key, Any]]:
@@ -58,33 +55,28 @@ def run(job: Job) -> tuple[Samples, dict[Key, Any]]:
     for method, delay in product(job.methods, job.delays):
         pairs = zip(samples.p, samples.y, strict=True)
         q = forecasts(create(method), pairs, delay)
-        kept[samples.name, method, delay] = job.keep(q, samples.y)
+        kept[samples.name, method, delay] = job.keep(q, samples.y) if job.keep else q
     return samples, kept
-
-
-def results(jobs: list[Job], processes: int) -> Iterator[tuple[Samples, dict[Key, Any]]]:
-    """Yield the result of each job, in their order."""
-    if processes == 1:
-        yield from map(run, jobs)
-        return
-    with multiprocessing.Pool(processes) as pool:
-        yield from pool.imap(run, jobs)
 
 
 def run_all(jobs: list[Job], processes: int) -> tuple[list[Samples], dict[Key, Any]]:
     """Return the streams in the order of the jobs, and what is kept of all of them."""
     streams, kept = [], {}
-    with Progress(len(jobs), 'streams') as progress:
-        for samples, found in results(jobs, processes):
+    with (
+        multiprocessing.Pool(processes) if processes > 1 else nullcontext() as pool,
+        Progress(len(jobs), 'streams') as progress,
+    ):
+        for samples, found in pool.imap(run, jobs) if pool else map(run, jobs):
             streams.append(samples)
             kept.update(found)
             progress.advance(samples.name)
     return streams, kept
 
 
-def best_other(losses: dict[str, float]) -> str:
-    """Return the best of the methods other than the mixture."""
-    return min((name for name in losses if name != 'mixture'), key=lambda name: losses[name])
+def excess(losses: dict[str, float]) -> tuple[float, str]:
+    """Return by how much the mixture is above the best of the other methods, and which that is."""
+    best = min((name for name in losses if name != 'mixture'), key=lambda name: losses[name])
+    return losses['mixture'] - losses[best], best
 
 
 def allowance(delay: int, count: int) -> float:

@@ -25,7 +25,7 @@ except ImportError as error:
         f'{error.name} is missing: pip install -r requirements/benchmark.txt'
     ) from error
 
-from runs import MARGIN, Job, Key, Samples, add_options, allowance, best_other, run_all
+from runs import MARGIN, Job, Key, Samples, add_options, allowance, excess, run_all
 from tables import Table, digits, marked
 
 from calib_node.core.metrics import accuracy, brier, ece, log_loss
@@ -58,6 +58,7 @@ CALIBRATION_ERRORS = {
 }
 """Of the paper: mean and standard error over several forests, each on an order of its own."""
 
+
 Runs = dict[Key, list[float]]
 
 
@@ -69,6 +70,13 @@ def scores(q: list[float], y: list[int]) -> tuple[float, float, float]:
 def text(values: tuple[float, float, float]) -> str:
     """Return scores to four digits."""
     return '/'.join(map(digits, values))
+
+
+def grid(title: str, about: str, columns: dict[str, dict[str, str]]) -> Table:
+    """Return a table of a row for each method; the columns by what is above them."""
+    methods = next(iter(columns.values()), {})
+    rows = [[method, *(column[method] for column in columns.values())] for method in methods]
+    return Table(title, about, ['method', *columns], rows)
 
 
 def comparison(streams: list[Samples], runs: Runs, whole: bool) -> Table:
@@ -98,33 +106,22 @@ def comparison(streams: list[Samples], runs: Runs, whole: bool) -> Table:
 
 def all_scores(streams: list[Samples], methods: list[str], runs: Runs) -> Table:
     """Return accuracy, log-loss and Brier score of every method."""
-    table = Table(
-        'All methods, labels at once',
-        'accuracy/log-loss/Brier',
-        ['method', *(samples.name for samples in streams)],
-    )
-    for method in methods:
-        cells = (text(scores(runs[s.name, method, 0], s.y)) for s in streams)
-        table.rows.append([method, *cells])
-    return table
+    columns = {s.name: {m: text(scores(runs[s.name, m, 0], s.y)) for m in methods} for s in streams}
+    return grid('All methods, labels at once', 'accuracy/log-loss/Brier', columns)
 
 
 def log_losses(streams: list[Samples], methods: list[str], runs: Runs, delay: int) -> Table:
     """Return the log-loss of every method at a delay, and where the mixture misses the best."""
-    table = Table(
+    losses = {s.name: {m: log_loss(runs[s.name, m, delay], s.y) for m in methods} for s in streams}
+    table = grid(
         f'Log-loss, labels {delay} samples late' if delay else 'Log-loss, labels at once',
         'the best of each stream is in bold',
-        ['method', *(samples.name for samples in streams)],
+        {name: marked(of_stream) for name, of_stream in losses.items()},
     )
-    columns = []
-    for samples in streams:
-        losses = {m: log_loss(runs[samples.name, m, delay], samples.y) for m in methods}
-        table.notes.extend(misses(samples, losses, delay))
-        columns.append(marked(losses).values())
+    table.notes = [note for s in streams for note in misses(s, losses[s.name], delay)]
     if 'mixture' in methods:
         close = len(streams) - len(table.notes)
         table.notes.append(f'mixture: within .001 of the best on {close} of {len(streams)} streams')
-    table.rows = [[method, *cells] for method, *cells in zip(methods, *columns, strict=True)]
     return table
 
 
@@ -132,33 +129,29 @@ def misses(samples: Samples, losses: dict[str, float], delay: int) -> Iterator[s
     """Yield a sentence if the mixture is worse than the best of the other methods."""
     if 'mixture' not in losses or len(losses) == 1:
         return
-    name = best_other(losses)
-    excess, allowed = losses['mixture'] - losses[name], allowance(delay, len(samples))
-    if excess > MARGIN:
-        verdict = 'within' if excess <= allowed else 'beyond'
+    (above, best), allowed = excess(losses), allowance(delay, len(samples))
+    if above > MARGIN:
+        verdict = 'within' if above <= allowed else 'beyond'
         yield (
-            f'mixture on {samples.name}: {digits(excess)} above {name}, {verdict} '
+            f'mixture on {samples.name}: {digits(above)} above {best}, {verdict} '
             f'max(.001, (1+D) ln K/n) = {digits(allowed)}'
         )
 
 
-def calibration_errors(streams: list[Samples], methods: list[str], runs: Runs) -> Table:
+def calibration_errors(forests: list[Samples], methods: list[str], runs: Runs) -> Table:
     """Return the paper's calibration error on the forests."""
-    forests = [samples for samples in streams if samples.name in CALIBRATION_ERRORS]
-    table = Table(
+    columns = {}
+    for name, y in ((samples.name, samples.y[FIRST:]) for samples in forests):
+        errors = {m: ece(runs[name, m, 0][FIRST:], y, 10, closed='right') for m in methods}
+        published = {m: CALIBRATION_ERRORS[name].get(m, ()) for m in methods}
+        columns[f'{name} measured'] = {m: digits(error) for m, error in errors.items()}
+        columns[f'{name} published'] = {m: ' ± '.join(map(digits, v)) for m, v in published.items()}
+    return grid(
         'Calibration error of the paper',
         f'10 right-closed bins, labels at once, without the first {FIRST} samples; measured on '
         'one forest, published as mean ± standard error over several, each on an order of its own',
-        ['method', *(f'{s.name} {what}' for s in forests for what in ('measured', 'published'))],
+        columns,
     )
-    for method in methods:
-        row = [method]
-        for samples in forests:
-            q, y = runs[samples.name, method, 0][FIRST:], samples.y[FIRST:]
-            published = CALIBRATION_ERRORS[samples.name].get(method, ())
-            row += [digits(ece(q, y, 10, closed='right')), ' ± '.join(map(digits, published))]
-        table.rows.append(row)
-    return table
 
 
 def read_arguments(command: list[str] | None) -> argparse.Namespace:
@@ -194,8 +187,9 @@ def make_tables(
     yield all_scores(streams, arguments.methods, runs)
     for delay in arguments.delays:
         yield log_losses(streams, arguments.methods, runs, delay)
-    if any(samples.name in CALIBRATION_ERRORS and len(samples) > FIRST for samples in streams):
-        yield calibration_errors(streams, arguments.methods, runs)
+    forests = [s for s in streams if s.name in CALIBRATION_ERRORS and len(s) > FIRST]
+    if forests:
+        yield calibration_errors(forests, arguments.methods, runs)
 
 
 def main(command: list[str] | None = None) -> int:
