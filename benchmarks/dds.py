@@ -67,6 +67,11 @@ class Client:
     ----------
     on_answer : callable
         Called with stamp and calibrated probability.
+
+    Attributes
+    ----------
+    exit_seconds : float
+        From the signal to the end of the last process under test.
     """
 
     def __init__(self, on_answer: Callable[[int, float], None]) -> None:
@@ -78,6 +83,7 @@ class Client:
         )
         self._labels = self.node.create_publisher(Float64MultiArray, 'labels', RELIABLE)
         self._topics: list[Any] = []
+        self.exit_seconds = 0.0
         self.hear(
             Float64MultiArray,
             'calibrated_probabilities',
@@ -119,8 +125,10 @@ class Client:
             self.spin_until(lambda: self._is_connected(process), 'the process under test')
             yield process
         finally:
+            signalled = time.perf_counter()
             process.terminate()
             process.wait(DEADLINE)
+            self.exit_seconds = time.perf_counter() - signalled
         self.spin_until(
             lambda: not self.node.count_publishers(self._topics[0].topic_name), 'its end'
         )

@@ -71,6 +71,7 @@ class Load:
             'processor s': used,
             'p50 ms': 1e3 * latencies[len(latencies) // 2],
             'p99 ms': 1e3 * latencies[int(0.99 * len(latencies))],
+            'exit s': self.client.exit_seconds,
             'lost': float(len(self.sent)),
         }
 
