@@ -15,6 +15,7 @@ from saved_states import NODE, learn, refuse, updates_in
 
 from calib_node.core.state.file import StateFile, StateFileInUse
 from calib_node.core.state.keeper import NotSaved, StateKeeper
+from calib_node.core.state.turns import ShortTurns
 
 DEADLINE = 30.0
 
@@ -229,6 +230,29 @@ def test_background_save_takes_short_turns_beside_the_thread_that_learns(keep, m
     finish(keeper)
     assert turns
     assert max(turns) <= 0.001 < usual
+    assert sys.getswitchinterval() == usual
+
+
+def test_turns_are_as_long_as_before_once_all_that_save_at_a_time_are_done():
+    usual = sys.getswitchinterval()
+    turns = ShortTurns()
+    with turns:
+        with turns:
+            assert sys.getswitchinterval() <= 0.001
+        assert sys.getswitchinterval() <= 0.001
+        first, second = threading.Event(), threading.Event()
+
+        def save_longer() -> None:
+            with turns:
+                first.set()
+                second.wait()
+
+        thread = threading.Thread(target=save_longer)
+        thread.start()
+        first.wait()
+    assert sys.getswitchinterval() <= 0.001
+    second.set()
+    thread.join()
     assert sys.getswitchinterval() == usual
 
 

@@ -77,7 +77,7 @@ class StateFile:
         except BlockingIOError:
             os.close(lock)
             raise StateFileInUse(
-                f'the state file {self.path} is in use by another process; '
+                f'the state file {self.path} is in use by another node; '
                 'give each node a state.file of its own'
             ) from None
         except OSError as error:

@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from copy import deepcopy
 from typing import Any
 
@@ -16,9 +15,7 @@ from calib_node.core.state import disk
 from calib_node.core.state.document import Learner, OtherOrigin, make_document, restore_document
 from calib_node.core.state.fields import StateError
 from calib_node.core.state.file import StateFile
-
-TURN = 0.001
-"""Seconds that the interpreter's other threads may keep a save waiting at each step of it."""
+from calib_node.core.state.turns import short_turns
 
 
 class NotSaved(OSError):
@@ -242,7 +239,7 @@ class StateKeeper:
             return self._made, make_document(self._calibrator, self.file.node)
 
     def _try_to_write(self, number: int, document: dict[str, Any]) -> None:
-        with suppress(NotSaved), _short_turns():
+        with suppress(NotSaved), short_turns:
             self._write(number, document)
 
     def _write(self, number: int, document: dict[str, Any]) -> bool:
@@ -281,18 +278,3 @@ class StateKeeper:
         notes = list(self.file.notes)
         self.file.notes.clear()
         return notes
-
-
-@contextmanager
-def _short_turns() -> Iterator[None]:
-    """Let a thread that often waits for the disk take its turn beside one that never waits.
-
-    It gives up the interpreter some twenty times a save, and to get it back takes 5 ms each by
-    default: a save beside a busy thread would last longer than a short autosave period.
-    """
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(min(before, TURN))
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(before)
