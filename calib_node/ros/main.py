@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The executable: starts the node, spins it, and stops it so that nothing learned is lost."""
+"""The executable: starts the nodes, spins them, and stops them so that nothing learned is lost.
+
+There is one node, calib_node, or one of each name after ``--nodes``.
+"""
 
 from __future__ import annotations
 
@@ -7,50 +10,35 @@ import gc
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from contextlib import ExitStack
 
 import rclpy
 from rclpy.executors import Executor, SingleThreadedExecutor
 from rclpy.logging import get_logger
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
-from rclpy.utilities import remove_ros_args
 
+from calib_node.ros.fleet import executor_name, node_names, start_nodes
 from calib_node.ros.guarded import GuardedNode
-from calib_node.ros.node import CalibrationNode
+from calib_node.ros.node import NAME
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PAUSE = 0.01
 """Seconds of rest after a failure of the executor, which may be there to stay."""
 
 
-def refuse_other_arguments(arguments: Sequence[str]) -> None:
-    """Raise a ValueError if a command line has arguments that are not for ROS.
-
-    Parameters
-    ----------
-    arguments : sequence of str
-        The command line, the program's name first.
-    """
-    others = remove_ros_args(list(arguments))[1:]
-    if others:
-        raise ValueError(
-            f'the arguments {" ".join(others)} are not taken: put --ros-args first, as in '
-            'calib_node --ros-args --params-file FILE -p NAME:=VALUE -r FROM:=TO'
-        )
-
-
-def make_executor(name: str, node: Node) -> Executor:
-    """Return the executor called `name`, or the single-threaded one, with the node in it."""
+def make_executor(name: str, *nodes: Node) -> Executor:
+    """Return the executor called `name`, or the single-threaded one, with the nodes in it."""
     executor: Executor = SingleThreadedExecutor()
     if name == 'events':
         try:
             from rclpy.experimental.events_executor import EventsExecutor
         except ImportError:
-            node.get_logger().info('this rclpy has no events executor; executor=single is used')
+            nodes[0].get_logger().info('this rclpy has no events executor; executor=single is used')
         else:
             executor = EventsExecutor()
-    executor.add_node(node)
+    for node in nodes:
+        executor.add_node(node)
     return executor
 
 
@@ -66,8 +54,17 @@ def spin(executor: Executor, node: GuardedNode, stop: threading.Event) -> None:
                 stop.wait(PAUSE)
 
 
+def ignore_signals() -> None:
+    """Let no other signal end the process while it saves.
+
+    Nor when Python has put the default handlers back at its own end.
+    """
+    for number in STOP_SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+
+
 def main(args: list[str] | None = None) -> int:
-    """Run the node until SIGINT, SIGTERM or SIGHUP; return the exit code.
+    """Run the nodes until SIGINT, SIGTERM or SIGHUP; return the exit code.
 
     Parameters
     ----------
@@ -83,29 +80,25 @@ def main(args: list[str] | None = None) -> int:
     arguments = sys.argv if args is None else args
     try:
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
-        refuse_other_arguments(arguments)
-        node = CalibrationNode(arguments)
+        nodes = start_nodes(node_names(arguments), arguments)
     except Exception as reason:
         # A bad remap, an unreadable parameter file: rclpy has a type of its own for each.
-        get_logger('calib_node').fatal('cannot start: ' + ' '.join(str(reason).split()))
+        get_logger(NAME).fatal('cannot start: ' + ' '.join(str(reason).split()))
         rclpy.try_shutdown()
         return 1
-    if node.executor_name != node.settings.executor:
-        node.get_logger().info('executor=single is used, which stamps of publication need')
-    executor = make_executor(node.executor_name, node)
+    executor = make_executor(executor_name(nodes), *nodes)
     # What is loaded by now stays; the collector need not look at it again and again.
     gc.freeze()
-    try:
-        spin(executor, node, stop)
-    finally:
-        # Another signal must not end the process while it saves, nor when Python has put the
-        # default handlers back at its own end.
-        for number in STOP_SIGNALS:
-            signal.signal(number, signal.SIG_IGN)
-        node.close()
-        executor.shutdown()
-        node.destroy_node()
-        rclpy.try_shutdown()
+    # From the last to the first, whatever one of them raises: each node saves before any ends.
+    with ExitStack() as end:
+        end.callback(rclpy.try_shutdown)
+        for node in nodes:
+            end.callback(node.destroy_node)
+        end.callback(executor.shutdown)
+        for node in nodes:
+            end.callback(node.close)
+        end.callback(ignore_signals)
+        spin(executor, nodes[0], stop)
     return 0
 
 

@@ -17,12 +17,14 @@ from calib_node.ros.declaration import ParameterNode
 from calib_node.ros.diagnostics import Diagnostics
 from calib_node.ros.listener import Input
 from calib_node.ros.messages import InstalledMessages, find_type, reliability_message
-from calib_node.ros.parameter_files import not_for
 from calib_node.ros.topics import Topics
 from calib_node.stream.codec import Codec
 from calib_node.stream.settings import Settings
 from calib_node.stream.status import Level
 from calib_node.stream.stream import SAVE, Stream
+
+NAME = 'calib_node'
+"""Of the node, where nothing else is said."""
 
 
 class CalibrationNode(ParameterNode):
@@ -30,8 +32,10 @@ class CalibrationNode(ParameterNode):
 
     Parameters
     ----------
-    arguments : sequence of str
-        The command line, to warn of parameter files in it that are for other nodes alone.
+    name : str
+        Of the node, unless a remap gives it another.
+    announce : bool
+        Whether it says that it is ready; else whoever makes it calls `announce`.
 
     Raises
     ------
@@ -42,8 +46,8 @@ class CalibrationNode(ParameterNode):
 
     stream: Stream
 
-    def __init__(self, arguments: Sequence[str] = ()) -> None:
-        super().__init__('calib_node')
+    def __init__(self, name: str = NAME, announce: bool = True) -> None:
+        super().__init__(name)
         name = self.get_fully_qualified_name()
         try:
             self.stream = stream = Stream(self.settings, InstalledMessages(), self._tell)
@@ -65,7 +69,18 @@ class CalibrationNode(ParameterNode):
         self._timers_by_name: dict[str, Timer] = {}
         self._notes: list[str] = []
         self._set_timers(set(self.settings.values))
-        for note in not_for(name, arguments):
+        if announce:
+            self.announce()
+
+    def announce(self, notes: Sequence[str] = ()) -> None:
+        """Log that the node is ready, after the warnings of its start.
+
+        Parameters
+        ----------
+        notes : sequence of str
+            Others than its own.
+        """
+        for note in notes:
             self.get_logger().warning(note)
         self._tell_notes()
         effective = ', '.join(f'{key}={value!r}' for key, value in self.settings.values.items())

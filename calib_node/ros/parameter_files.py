@@ -15,7 +15,7 @@ PARAMETERS = 'ros__parameters'
 WILDCARDS = {'**': '(/[^/]+)*', '*': '/[^/]+'}
 
 
-def not_for(node: str, arguments: Sequence[str]) -> list[str]:
+def not_for(node: str, arguments: Sequence[str], others: Sequence[str] = ()) -> list[str]:
     """Return a warning for each parameter file in which no section is for a node.
 
     Parameters
@@ -24,13 +24,21 @@ def not_for(node: str, arguments: Sequence[str]) -> list[str]:
         Fully qualified name of the node.
     arguments : sequence of str
         The command line, which rclpy has taken already.
+    others : sequence of str
+        Names of the other nodes in the process. A file may be for one of them, as long as there is
+        one for the node.
     """
-    return [
-        f'the parameters file {path} has no section for {node}, only for '
-        f'{", ".join(sections)}; a section /** is for every node'
-        for path in _files(arguments)
-        if (sections := _sections(path)) and not any(_fits(section, node) for section in sections)
+    files = {path: sections for path in _files(arguments) if (sections := _sections(path))}
+    everyone = (node, *others)
+    useless = [path for path in files if not any(_has(files[path], one) for one in everyone)]
+    notes = [
+        f'the parameters file {path} has no section for {" or ".join(sorted(everyone))}, only for '
+        f'{", ".join(files[path])}; a section /** is for every node'
+        for path in useless
     ]
+    if len(useless) < len(files) and not any(_has(files[path], node) for path in files):
+        notes.append(f'no parameters file has a section for {node}, only for others')
+    return notes
 
 
 def _files(arguments: Sequence[str]) -> Iterator[str]:
@@ -57,6 +65,10 @@ def _names(above: str, content: Any) -> Iterator[str]:
             yield above
         else:
             yield from _names(f'{above}/{str(key).strip("/")}', value)
+
+
+def _has(sections: Sequence[str], node: str) -> bool:
+    return any(_fits(section, node) for section in sections)
 
 
 def _fits(section: str, node: str) -> bool:

@@ -29,7 +29,7 @@ def test_lock_keeps_a_second_process_out_until_the_first_has_died(path, run_pyth
     with run_python(HOLD_LOCK, str(path), stdin=subprocess.PIPE) as other:
         assert other.stdout.readline() == "''\n"
         file = StateFile(path, NODE)
-        with pytest.raises(StateFileInUse, match='in use by another process'):
+        with pytest.raises(StateFileInUse, match='in use by another node'):
             file.lock()
         other.kill()
         other.wait()

@@ -46,6 +46,7 @@ def run_node(
     environment: dict[str, str],
     within: Iterable[str] = (),
     fresh: bool = False,
+    nodes: Iterable[str] = (),
     **popen: Any,
 ) -> NodeProcess:
     """Start the node.
@@ -61,10 +62,13 @@ def run_node(
     fresh : bool
         Whether it begins with an interpreter of its own, as an operator's does. So does one that is
         started `within` something or with other options of `subprocess.Popen`.
+    nodes : iterable of str
+        Names of the nodes, if it is not the one called calib_node.
     """
+    arguments = [*(['--nodes', *nodes] if nodes else []), '--ros-args', *arguments]
     if not (within or fresh or popen):
-        return NodeProcess(launcher().start(['--ros-args', *arguments], environment))
-    command = [*within, sys.executable, '-m', 'calib_node.ros.main', '--ros-args', *arguments]
+        return NodeProcess(launcher().start(arguments, environment))
+    command = [*within, sys.executable, '-m', 'calib_node.ros.main', *arguments]
     return NodeProcess(run(command, environment, **popen))
 
 

@@ -198,7 +198,7 @@ def test_the_parameters_of_the_node_win_over_those_of_the_file(world: World):
 def test_a_second_node_on_the_same_file_does_not_start(world: World):
     first = world.start()
     sentence = world.refused()
-    assert 'in use by another process' in sentence
+    assert 'in use by another node' in sentence
     assert str(world.state_path()) in sentence
     assert first.running
     first.stop()
