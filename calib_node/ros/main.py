@@ -23,6 +23,8 @@ from calib_node.ros.guarded import GuardedNode
 from calib_node.ros.node import NAME
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+PATIENCE = 10
+"""Seconds that the middleware has to end, once all is saved."""
 PAUSE = 0.01
 """Seconds of rest after a failure of the executor, which may be there to stay."""
 
@@ -63,6 +65,15 @@ def ignore_signals() -> None:
         signal.signal(number, signal.SIG_IGN)
 
 
+def bound_the_end() -> None:
+    """Let the process be ended by SIGALRM if the middleware does not let go of it.
+
+    Fast DDS has been seen to hang as a participant leaves, when nothing is left to lose.
+    """
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(PATIENCE)
+
+
 def main(args: list[str] | None = None) -> int:
     """Run the nodes until SIGINT, SIGTERM or SIGHUP; return the exit code.
 
@@ -95,6 +106,7 @@ def main(args: list[str] | None = None) -> int:
         for node in nodes:
             end.callback(node.destroy_node)
         end.callback(executor.shutdown)
+        end.callback(bound_the_end)
         for node in nodes:
             end.callback(node.close)
         end.callback(ignore_signals)

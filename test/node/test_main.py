@@ -47,6 +47,22 @@ rclpy.shutdown()
 """
 
 
+HANGING_AT_ITS_END = """
+import sys
+from calib_node.ros import main
+from calib_node.ros.node import CalibrationNode
+
+def hang(node):
+    node.close()
+    while True:
+        pass
+
+main.PATIENCE = 1
+CalibrationNode.destroy_node = hang
+sys.exit(main.main())
+"""
+
+
 @pytest.mark.parametrize('executor', EXECUTORS)
 def test_what_gets_out_of_a_callback_is_said_once_and_the_others_go_on(world: World, executor):
     done = subprocess.run(
@@ -108,6 +124,23 @@ def test_a_closed_terminal_stops_the_node_and_it_saves(world: World):
         client.teach(SECOND, 0.9, 0)
         os.close(terminal)
         assert node.wait(DEADLINE) == 0
+    finally:
+        node.kill()
+        node.wait()
+    assert world.state()['updates'] == 1
+
+
+def test_a_middleware_that_does_not_end_is_left_behind_once_all_is_saved(world: World):
+    client = world.client()
+    parameters = ['--ros-args', '-p', 'diagnostics.period:=0.02']
+    node = subprocess.Popen(
+        [sys.executable, '-c', HANGING_AT_ITS_END, *parameters], env=world.environment()
+    )
+    try:
+        client.connect()
+        client.teach(SECOND, 0.9, 0)
+        node.terminate()
+        assert node.wait(DEADLINE) == -signal.SIGALRM
     finally:
         node.kill()
         node.wait()
