@@ -23,7 +23,7 @@ from calib_node.ros.guarded import GuardedNode
 from calib_node.ros.node import NAME
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-PATIENCE = 10
+PATIENCE = 20
 """Seconds that the middleware has to end, once all is saved."""
 PAUSE = 0.01
 """Seconds of rest after a failure of the executor, which may be there to stay."""
