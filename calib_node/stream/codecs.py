@@ -6,9 +6,10 @@ from __future__ import annotations
 from typing import Protocol
 
 from calib_node.stream.codec import Codec, read_number
-from calib_node.stream.definitions import FLOATS, LABELS, TIME, Definitions, Kind, check_path
+from calib_node.stream.definitions import FLOATS, LABELS, TIME, Definitions, Kind
 from calib_node.stream.fields import FieldMessage, read_probabilities
 from calib_node.stream.labels import LabelReader
+from calib_node.stream.paths import check_path
 from calib_node.stream.stamped_array import (
     Deserialize,
     StampedArray,
@@ -103,8 +104,8 @@ def _paths(
         )
     stamp = _stamp_path(messages, settings, side) if settings.stamping == 'header' else None
     path = _value_path(settings)
-    value, kind = check_path(messages, settings.type, path, f'{side}.value_field')
-    return value, kind, stamp
+    value = check_path(messages, settings.type, path, f'{side}.value_field')
+    return value.plain or [], value.kind, stamp
 
 
 def _stamp_path(messages: Messages, settings: Input, side: str) -> list[str | int]:
@@ -114,10 +115,10 @@ def _stamp_path(messages: Messages, settings: Input, side: str) -> list[str | in
             f'{settings.type} has no header: set {side}.stamp_field to the field '
             f'that holds its stamp, or {side}.stamping to publication or arrival'
         )
-    steps, kind = check_path(messages, settings.type, path, f'{side}.stamp_field')
-    if kind != Kind(TIME):
-        raise ValueError(f'{side}.stamp_field: {path!r} is not a {TIME}, but {kind}')
-    return steps
+    stamp = check_path(messages, settings.type, path, f'{side}.stamp_field')
+    if stamp.kind != Kind(TIME):
+        raise ValueError(f'{side}.stamp_field: {path!r} is not a {TIME}, but {stamp.kind}')
+    return stamp.plain or []
 
 
 def _check_probability(kind: Kind, path: str, classes: int) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Paths of fields, checked to their last step against the definitions of messages."""
+"""The definitions of messages: their fields, and the types of these."""
 
 from __future__ import annotations
 
@@ -8,10 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from calib_node.core.refusal import nearest_name
-
-PATH = re.compile(r'[A-Za-z]\w*(?:\.[A-Za-z]\w*|\[\d+\])*')
-STEP = re.compile(r'[A-Za-z]\w*|\d+')
 # As rosidl writes the types of fields.
 SEQUENCE = re.compile(r'sequence<(.+?)(?:, *\d+)?>')
 FIXED_ARRAY = re.compile(r'(.+)\[(\d+)\]')
@@ -20,7 +16,8 @@ BOUNDED_STRING = re.compile(r'(w?string)<\d+>')
 FLOATS = ('float', 'double')
 INTEGERS = ('char', *(f'{sign}int{bits}' for sign in ('', 'u') for bits in (8, 16, 32, 64)))
 NAMES = ('string', 'wstring')
-LABELS = (*FLOATS, *INTEGERS, *NAMES, 'boolean', 'octet')
+TRUTHS = ('boolean', 'octet')
+LABELS = (*FLOATS, *INTEGERS, *NAMES, *TRUTHS)
 TIME = 'builtin_interfaces/Time'
 
 Steps = Sequence[str | int]
@@ -88,71 +85,8 @@ def _plain(name: str) -> str:
     return bounded[1] if bounded else name
 
 
-def parse_path(path: str) -> list[str | int]:
-    """Return the steps of a field path, as in ``ros2 topic echo --field``.
-
-    Examples
-    --------
-    >>> parse_path('results[0].hypothesis.score')
-    ['results', 0, 'hypothesis', 'score']
-    """
-    if not PATH.fullmatch(path):
-        raise ValueError(f'{path!r} is not a field path such as results[0].hypothesis.score')
-    return [int(step) if step.isdigit() else step for step in STEP.findall(path)]
-
-
-def check_path(
-    definitions: Definitions, type_name: str, path: str, parameter: str
-) -> tuple[list[str | int], Kind]:
-    """Return the steps of a path and the type of what it leads to.
-
-    Parameters
-    ----------
-    definitions : Definitions
-        The message types there are.
-    type_name : str
-        Of the message that the path starts in.
-    path : str
-        As configured.
-    parameter : str
-        Its name, for the sentence.
-
-    Raises
-    ------
-    ValueError
-        If the path does not exist in the definition.
-    """
-    try:
-        steps = parse_path(path)
-    except ValueError as error:
-        raise ValueError(f'{parameter}: {error}') from None
-    kind = Kind(type_name)
-    for step in steps:
-        if isinstance(step, int):
-            if not kind.is_array:
-                raise ValueError(f'{parameter}: {path!r} has an index where there is no array')
-            if kind.size is not None and step >= kind.size:
-                raise ValueError(f'{parameter}: {path!r} goes beyond an array of {kind.size}')
-            kind = Kind(kind.name)
-            continue
-        if kind.is_array:
-            raise ValueError(
-                f'{parameter}: {path!r} asks an array for its field {step!r}; name the element, '
-                f'such as [0].{step}'
-            )
-        known = definitions.fields(kind.name) if kind.is_message else {}
-        if step not in known:
-            hint = nearest_name(step, known)
-            raise ValueError(
-                f'{parameter}: {path!r} has no field {step!r}{hint} '
-                f'(fields here: {", ".join(known) or "none"})'
-            )
-        kind = parse_kind(known[step])
-    return steps, kind
-
-
 def follow(value: Any, steps: Steps) -> Any:
-    """Return what a path leads to in a message.
+    """Return what a path of names and indices leads to in a message.
 
     Raises
     ------

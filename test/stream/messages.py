@@ -42,6 +42,14 @@ DEFINITIONS = {
         'covariance': 'double[36]',
         'scores': 'sequence<float>',
     },
+    'my_msgs/Joints': {
+        'stamp': 'int64[2]',
+        'name': 'sequence<string>',
+        'ok': 'sequence<boolean>',
+        'position': 'sequence<double>',
+        'limits': 'uint8[4]',
+        'rank': 'int8',
+    },
     'my_msgs/Detections': {
         'header': 'std_msgs/Header',
         'detections': 'sequence<my_msgs/Detection>',
