@@ -111,9 +111,18 @@ class Columns:
 
 
 class Reader(Protocol):
-    """How the objects of the messages of a type are read and written."""
+    """How the objects of the messages of a type are read and written.
+
+    Attributes
+    ----------
+    layout : Layout
+        What is read.
+    serialized : bool
+        Whether the messages come as bytes.
+    """
 
     layout: Layout
+    serialized: bool
 
     def read(self, message: Any) -> Columns:
         """Return what a message holds.

@@ -4,10 +4,14 @@
 from __future__ import annotations
 
 import struct
+from array import array
 from collections.abc import Iterable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+
+from calib_node.stream.definitions import FLOATS, NAMES, Kind, parse_kind
 from calib_node.stream.settings import Settings
 from calib_node.stream.status import Level, Status
 from calib_node.stream.stream import Stream
@@ -42,18 +46,86 @@ DEFINITIONS = {
         'covariance': 'double[36]',
         'scores': 'sequence<float>',
     },
+    'geometry_msgs/Quaternion': {'x': 'double', 'y': 'double', 'z': 'double', 'w': 'double'},
+    'geometry_msgs/Vector3': {'x': 'double', 'y': 'double', 'z': 'double'},
+    'vision_msgs/ObjectHypothesis': {'class_id': 'string', 'score': 'double'},
+    'vision_msgs/ObjectHypothesisWithPose': {'hypothesis': 'vision_msgs/ObjectHypothesis'},
+    'vision_msgs/Classification': {
+        'header': 'std_msgs/Header',
+        'results': 'sequence<vision_msgs/ObjectHypothesis>',
+    },
+    'vision_msgs/Point2D': {'x': 'double', 'y': 'double'},
+    'vision_msgs/Pose2D': {'position': 'vision_msgs/Point2D', 'theta': 'double'},
+    'vision_msgs/BoundingBox2D': {
+        'center': 'vision_msgs/Pose2D',
+        'size_x': 'double',
+        'size_y': 'double',
+    },
+    'vision_msgs/BoundingBox3D': {
+        'center': 'geometry_msgs/Pose',
+        'size': 'geometry_msgs/Vector3',
+    },
+    'vision_msgs/Detection2D': {
+        'header': 'std_msgs/Header',
+        'results': 'sequence<vision_msgs/ObjectHypothesisWithPose>',
+        'bbox': 'vision_msgs/BoundingBox2D',
+        'id': 'string',
+    },
+    'vision_msgs/Detection2DArray': {
+        'header': 'std_msgs/Header',
+        'detections': 'sequence<vision_msgs/Detection2D>',
+    },
+    'vision_msgs/Detection3D': {
+        'header': 'std_msgs/Header',
+        'results': 'sequence<vision_msgs/ObjectHypothesisWithPose>',
+        'bbox': 'vision_msgs/BoundingBox3D',
+        'id': 'string',
+    },
+    'vision_msgs/Detection3DArray': {
+        'header': 'std_msgs/Header',
+        'detections': 'sequence<vision_msgs/Detection3D>',
+    },
+    'my_msgs/Track': {
+        'uuid': 'uint8[16]',
+        'bytes': 'sequence<octet>',
+        'label': 'int8',
+        'seen': 'boolean',
+        'flag': 'octet',
+        'existence': 'float',
+        'percent': 'uint8',
+        'corners': 'float[4]',
+        'probabilities': 'sequence<float>',
+    },
+    'my_msgs/Tracks': {
+        'stamp': 'builtin_interfaces/Time',
+        'tracks': 'sequence<my_msgs/Track>',
+        'ids': 'sequence<uint64>',
+    },
     'my_msgs/Joints': {
         'stamp': 'int64[2]',
         'name': 'sequence<string>',
         'ok': 'sequence<boolean>',
         'position': 'sequence<double>',
         'limits': 'uint8[4]',
+        'percent': 'sequence<int8>',
         'rank': 'int8',
     },
     'my_msgs/Detections': {
         'header': 'std_msgs/Header',
         'detections': 'sequence<my_msgs/Detection>',
         'stamps': 'sequence<builtin_interfaces/Time>',
+    },
+}
+
+
+# How rclpy holds arrays of numbers.
+CODES = {
+    'float': 'f',
+    'double': 'd',
+    **{
+        f'{sign}int{bits}': code.upper() if sign else code
+        for sign in ('', 'u')
+        for bits, code in ((8, 'b'), (16, 'h'), (32, 'i'), (64, 'q'))
     },
 }
 
@@ -94,6 +166,41 @@ def value_of(message: bytes) -> float:
     """Return the last number of an array."""
     number: float = struct.unpack('<d', message[-8:])[0]
     return number
+
+
+def built(type_name: str, **given: Any) -> Any:
+    """Return a message object as rclpy makes it, nested ones given as tables."""
+    fields = Messages().fields(type_name)
+    assert set(given) <= set(fields), given
+    values = {name: _field(parse_kind(kind), given.get(name)) for name, kind in fields.items()}
+    return SimpleNamespace(**values)
+
+
+def _field(kind: Kind, given: Any) -> Any:
+    if kind.is_message:
+        if kind.is_array:
+            return [built(kind.name, **one) for one in given or []]
+        return built(kind.name, **(given or {}))
+    if kind.is_array:
+        values = given if given is not None else [_zero(kind.name)] * (kind.size or 0)
+        code = CODES.get(kind.name)
+        if code is None:
+            return list(values)
+        return np.array(values, code) if kind.size else array(code, values)
+    return _zero(kind.name) if given is None else given
+
+
+def _zero(name: str) -> Any:
+    if name in NAMES:
+        return ''
+    if name == 'octet':
+        return b'\x00'
+    return False if name == 'boolean' else 0.0 if name in FLOATS else 0
+
+
+def header(stamp: int, frame: str = '') -> dict[str, Any]:
+    sec, nanosec = divmod(stamp, SECOND)
+    return {'stamp': {'sec': sec, 'nanosec': nanosec}, 'frame_id': frame}
 
 
 def point_stamped(stamp: int, x: float) -> Any:
