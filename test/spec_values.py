@@ -25,6 +25,8 @@ def names_of_method(method: str) -> dict[str, str]:
 
 def other(spec: Spec):
     """Return a valid value that is not the default."""
+    if spec.items:
+        return tuple(spec.items(number) for number in range(3, 3 + (spec.length or 1)))
     if spec.choices:
         return next(choice for choice in spec.choices if choice != spec.default)
     if isinstance(spec.default, bool):

@@ -19,7 +19,6 @@ from calib_node.ros.guarded import GuardedNode
 from calib_node.stream.cross_checks import wall_time_stamps
 from calib_node.stream.parameters import ParameterError, Spec
 from calib_node.stream.settings import OF_EVERY_NODE, QOS_OVERRIDES, Settings
-from calib_node.stream.table import BY_NAME, TABLE
 
 SIM_TIME = 'use_sim_time'
 
@@ -91,9 +90,21 @@ class ParameterNode(GuardedNode):
             # rclpy would go by the system's time.
             raise ParameterError(f'{SIM_TIME} must be true or false, not {sim_time!r}')
         self.settings = Settings.from_mapping(given)
-        for spec in TABLE:
+        for spec in self.settings.specs.values():
             value = self.settings.values[spec.name]
-            self.declare_parameter(spec.name, value, descriptor(spec), ignore_override=True)
+            if value == ():
+                self._declare_empty(spec)
+            else:
+                self.declare_parameter(spec.name, value, descriptor(spec), ignore_override=True)
+
+    def _declare_empty(self, spec: Spec) -> None:
+        """Declare a list of nothing, which rclpy would take for one of bytes."""
+        kind = Parameter.Type.STRING_ARRAY if spec.items is str else Parameter.Type.DOUBLE_ARRAY
+        described = descriptor(spec)
+        described.type = kind.value
+        self.declare_parameter(spec.name, kind, ignore_override=True)
+        super().set_parameters_atomically([Parameter(spec.name, kind, [])])
+        self.set_descriptor(spec.name, described)
 
     def parameter_notes(self) -> list[str]:
         """Return the warnings about parameters, once all topics are there."""
@@ -123,7 +134,8 @@ class ParameterNode(GuardedNode):
 
         A change that is taken and yet not all that it should be is answered with the reason.
         """
-        others = [p for p in parameter_list if p.name not in BY_NAME and self.has_parameter(p.name)]
+        specs = self.settings.specs
+        others = [p for p in parameter_list if p.name not in specs and self.has_parameter(p.name)]
         ours = {p.name: p.value for p in parameter_list if p not in others}
         try:
             settings = self.settings.changed(ours)

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 
 from calib_node.stream.parameters import Spec, Value
@@ -26,6 +27,8 @@ def yaml_value(value: Value) -> str:
     """Return a value as YAML."""
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, tuple):
+        return json.dumps(value)
     return f'"{value}"' if value == '' else str(value)
 
 

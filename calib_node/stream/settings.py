@@ -11,7 +11,8 @@ from calib_node.core.calibrators import default_parameters
 from calib_node.core.refusal import nearest_name
 from calib_node.stream.cross_checks import contradictions, refuse_impossible, without_effect
 from calib_node.stream.parameters import SPEC, ParameterError, Spec, Value
-from calib_node.stream.table import METHODS, TABLE, Parameters
+from calib_node.stream.presets import PRESETS
+from calib_node.stream.table import METHODS, TABLE, ContextVariable, Parameters, of_context
 
 OF_EVERY_NODE = ('use_sim_time', 'start_type_description_service')
 QOS_OVERRIDES = 'qos_overrides.'
@@ -27,7 +28,10 @@ class Settings(Parameters):
     Attributes
     ----------
     values : dict
-        The value of each parameter by its full name, in the order of the table.
+        The value of each parameter by its full name, in the order of the table; those of the
+        contexts come last.
+    specs : dict of str to Spec
+        The declaration of each; its default is what holds where nothing is given.
     unknown : tuple of str
         Names that were given and are no parameters.
     notes : tuple of str
@@ -38,6 +42,7 @@ class Settings(Parameters):
     """
 
     values: dict[str, Value]
+    specs: dict[str, Spec]
     unknown: tuple[str, ...]
     notes: tuple[str, ...]
     prefix: str
@@ -58,43 +63,41 @@ class Settings(Parameters):
         ParameterError
             For the first value that cannot be taken.
         """
-        flat, names = flattened(given), _names(prefix)
-
-        def checked(name: str, default: Value) -> Any:
-            return names[name].check(flat.get(name, default))
-
-        method, classes = (
-            checked(name, names[name].default) for name in (f'{prefix}method', f'{prefix}classes')
-        )
-        own = default_parameters(method, classes)
-        values = {
-            name: checked(name, own.get(spec.of_method, spec.default))
-            for name, spec in names.items()
-        }
+        flat = flattened(given)
+        specs = _specs(flat, prefix)
+        values = {name: spec.check(flat.get(name, spec.default)) for name, spec in specs.items()}
         unknown = [
             name
             for name in flat
             if name.startswith(prefix)
-            and name not in names
+            and name not in specs
             and name not in OF_EVERY_NODE
             and not name.startswith(QOS_OVERRIDES)
         ]
-        return cls._of(values, prefix, tuple(unknown))
+        return cls._of(values, specs, prefix, tuple(unknown))
 
     @classmethod
-    def _of(cls, values: dict[str, Any], prefix: str, unknown: tuple[str, ...]) -> Settings:
+    def _of(
+        cls, values: dict[str, Any], specs: dict[str, Spec], prefix: str, unknown: tuple[str, ...]
+    ) -> Settings:
         """Return the settings of checked values."""
         typed = Parameters(**_typed(values, prefix))
         refuse_impossible(typed, prefix)
-        names = _names(prefix)
-        notes = [unknown_name(name, names) for name in unknown]
+        notes = [unknown_name(name, specs) for name in unknown]
         notes += [
             f'the parameter {sentence}'
             for name, sentence in without_effect(typed, prefix).items()
-            if values[name] != names[name].default
+            if values[name] != specs[name].default
         ]
         notes += contradictions(typed, prefix)
-        return cls(**vars(typed), values=values, unknown=unknown, notes=tuple(notes), prefix=prefix)
+        return cls(
+            **vars(typed),
+            values=values,
+            specs=specs,
+            unknown=unknown,
+            notes=tuple(notes),
+            prefix=prefix,
+        )
 
     def changed(self, given: Mapping[str, Any]) -> Settings:
         """Return the settings with other values for some parameters, as a running node takes them.
@@ -105,17 +108,17 @@ class Settings(Parameters):
             If a value cannot be taken, if its parameter cannot change while the node runs, or
             if the change would do nothing; the sentence says why.
         """
-        values, names = dict(self.values), _names(self.prefix)
+        values, specs = dict(self.values), self.specs
         for name, value in flattened(given).items():
-            if name not in names:
-                raise ParameterError(f'there is no parameter {name!r}{nearest_name(name, names)}')
-            if not names[name].live:
+            if name not in specs:
+                raise ParameterError(f'there is no parameter {name!r}{nearest_name(name, specs)}')
+            if not specs[name].live:
                 raise ParameterError(
                     f'{name} is read once, at the start: set it in the parameters file and start '
                     'again'
                 )
-            values[name] = names[name].check(value)
-        settings = self._of(values, self.prefix, self.unknown)
+            values[name] = specs[name].check(value)
+        settings = self._of(values, specs, self.prefix, self.unknown)
         for name, sentence in without_effect(settings, self.prefix).items():
             if values[name] != self.values[name]:
                 raise ParameterError(sentence)
@@ -154,8 +157,34 @@ def flattened(given: Mapping[str, Any], above: str = '') -> dict[str, Any]:
     return flat
 
 
-def _names(prefix: str) -> dict[str, Spec]:
-    return {prefix + spec.name: replace(spec, name=prefix + spec.name) for spec in TABLE}
+def _specs(flat: Mapping[str, Any], prefix: str) -> dict[str, Spec]:
+    """Return the parameters by full name, with the defaults that follow from what is given."""
+    specs = {prefix + spec.name: replace(spec, name=prefix + spec.name) for spec in TABLE}
+
+    def checked(name: str) -> Any:
+        spec = specs[prefix + name]
+        return spec.check(flat.get(spec.name, spec.default))
+
+    def default(name: str, value: Any) -> None:
+        specs[prefix + name] = replace(specs[prefix + name], default=value)
+
+    preset = PRESETS.get(checked('preset'), {})
+    for name, value in preset.items():
+        side, _, field = name.partition('.')
+        own_type = flat.get(f'{prefix}{side}.type', preset.get(f'{side}.type'))
+        # The paths of a preset are those of its type.
+        if field == 'type' or own_type == preset.get(f'{side}.type'):
+            default(name, value)
+    names = checked('class_names')
+    if names:
+        default('classes', len(names))
+    own = default_parameters(checked('method'), checked('classes'))
+    for spec in TABLE:
+        if spec.of_method in own:
+            default(spec.name, own[spec.of_method])
+    for name in checked('contexts'):
+        specs |= {prefix + s.name: replace(s, name=prefix + s.name) for s in of_context(name)}
+    return specs
 
 
 def _typed(values: Mapping[str, Any], prefix: str) -> dict[str, Any]:
@@ -174,5 +203,16 @@ def _typed(values: Mapping[str, Any], prefix: str) -> dict[str, Any]:
             }
         else:
             kind: Any = type(entry.default)
-            typed[entry.name] = kind(**{f.name: values[f'{name}.{f.name}'] for f in fields(kind)})
+            typed[entry.name] = kind(
+                **{f.name: values[f'{name}.{f.name}'] for f in fields(kind) if SPEC in f.metadata}
+            )
+    variables = tuple(
+        ContextVariable(
+            name,
+            values[f'{prefix}context.{name}.field'],
+            values[f'{prefix}context.{name}.edges'],
+        )
+        for name in typed['contexts']
+    )
+    typed['context'] = replace(typed['context'], variables=variables)
     return typed

@@ -13,8 +13,12 @@ from typing import Any
 
 from calib_node.core.calibrators import CALIBRATORS, default_parameters
 from calib_node.core.matching import POLICIES
-from calib_node.core.ranges import POSITIVE, Interval
-from calib_node.stream.parameters import SPEC, Spec, of_method, parameter
+from calib_node.core.ranges import POSITIVE as ABOVE_ZERO
+from calib_node.core.ranges import Interval
+from calib_node.stream.labels import NEGATIVE, POSITIVE
+from calib_node.stream.numbers import LINKS
+from calib_node.stream.parameters import SPEC, Spec, listed, of_method, parameter
+from calib_node.stream.presets import PRESETS
 
 PERIOD = Interval(0.01, 86400.0)
 COUNT = Interval(1, 1_000_000)
@@ -22,6 +26,8 @@ COUNT = Interval(1, 1_000_000)
 METHODS = 'methods'
 WHAT = 'what'
 """Keys of a field's metadata: the rows of the methods, and what the messages of an input hold."""
+
+OBJECTS = ('single', 'id', 'order', 'iou', 'distance')
 
 STAMPED_ARRAY = 'std_msgs/msg/Float64MultiArray'
 
@@ -58,6 +64,26 @@ class Match:
         limits=Interval(0.0, 1e6),
     )
     capacity: int = parameter(10_000, 'predictions kept, and labels kept', limits=COUNT)
+    objects: str = parameter(
+        'single',
+        'which object of a message a label is about: the only one, that of the same id or the '
+        'same index, or of the box or centre that fits best',
+        live=False,
+        choices=OBJECTS,
+    )
+    iou: float = parameter(
+        0.5,
+        'iou: least overlap (intersection over union) of a box and that of its label',
+        live=False,
+        limits=Interval(0.0, 1.0, low_open=True),
+    )
+    distance: float = parameter(
+        1.0,
+        'distance: farthest a centre may be from that of its label',
+        'm',
+        live=False,
+        limits=ABOVE_ZERO,
+    )
 
 
 @dataclass(frozen=True)
@@ -77,7 +103,7 @@ class Diagnostics:
 
     period: float = parameter(1.0, 'time between diagnostics', 's', limits=PERIOD)
     stale_after: float = parameter(
-        5.0, 'diagnostics are STALE after this time without a prediction', 's', limits=POSITIVE
+        5.0, 'diagnostics are STALE after this time without a prediction', 's', limits=ABOVE_ZERO
     )
 
 
@@ -107,14 +133,29 @@ class Input:
         live=False,
     )
     value_field: str = parameter(
-        '', 'path to the {what}, such as results[0].score; empty: data', live=False
+        '',
+        'path to the {what}, such as results[0].score, or detections[].score for each of several; '
+        'empty: data',
+        live=False,
     )
-    stamp_field: str = parameter('', 'path to the stamp; empty: header.stamp', live=False)
+    stamp_field: str = parameter(
+        '', 'path to the stamp, or to [sec, nanosec]; empty: header.stamp', live=False
+    )
     stamping: str = parameter(
         'header',
         'stamp in the message, of its publication (executor single), or of its arrival',
         live=False,
         choices=('header', 'publication', 'arrival'),
+    )
+    id_field: str = parameter(
+        '', 'path to the id of an object, or several with commas between', live=False
+    )
+    class_field: str = parameter('', 'path to the name or number of the class', live=False)
+    box_field: str = parameter(
+        '', 'path to a box: a center with sizes, or the numbers [x0, y0, x1, y1]', live=False
+    )
+    position_field: str = parameter(
+        '', 'path to a centre: a message with x, y and perhaps z, or 2 or 3 numbers', live=False
     )
 
     @property
@@ -129,10 +170,99 @@ class Input:
 
 
 @dataclass(frozen=True)
+class RawInput(Input):
+    """How predictions are read, and what their numbers mean."""
+
+    scale: tuple[float, float] = listed(
+        (0.0, 1.0), float, 'the numbers that mean 0 and 1, such as [0.0, 100.0] for percent', 2
+    )
+    link: str = parameter(
+        'linear',
+        'what a number is on its scale; logit: log-odds or a raw margin',
+        live=False,
+        choices=LINKS,
+    )
+    no_opinion: tuple[float, ...] = listed((), float, 'numbers that stand for no opinion')
+    nan: str = parameter('refuse', 'what NaN is', live=False, choices=('refuse', 'no_opinion'))
+    missing: str = parameter(
+        'share',
+        'what becomes of classes of class_names that a message leaves out: they share what is left '
+        'of 1, or the object counts as no opinion',
+        live=False,
+        choices=('share', 'no_opinion'),
+    )
+
+
+@dataclass(frozen=True)
 class LabelInput(Input):
-    """How labels are read."""
+    """How labels are read, and what they mean."""
 
     offset: float = parameter(0.0, 'added to the stamps of labels', 's', limits=Interval(-1e6, 1e6))
+    positive: tuple[str, ...] = listed(
+        POSITIVE, str, 'names and numbers that count as 1; a number is compared by its value'
+    )
+    negative: tuple[str, ...] = listed(NEGATIVE, str, 'names and numbers that count as 0')
+    ignore: tuple[str, ...] = listed(
+        (), str, 'names and numbers that are neither learned nor refused'
+    )
+    partial: bool = parameter(
+        False,
+        'iou, distance: a label message tells only of some objects, so that one it does not '
+        'explain has no label; false: it counts as 0',
+        live=False,
+    )
+
+
+@dataclass(frozen=True)
+class ContextVariable:
+    """What calibration may differ by.
+
+    Attributes
+    ----------
+    name, field : str
+        Its name, and the path to it.
+    edges : tuple of float
+        Where one range of a number ends and the next begins; empty: each value by itself.
+    """
+
+    name: str
+    field: str
+    edges: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Context:
+    """Contexts: what is learned for each beside what is learned for all."""
+
+    capacity: int = parameter(
+        200, 'contexts kept; the others share one', live=False, limits=Interval(1, 100_000)
+    )
+    rho: float = parameter(
+        100.0,
+        'weight of the identity for what is learned for one context; larger leans more on all',
+        live=False,
+        limits=Interval(0.01, 1e12),
+    )
+    variables: tuple[ContextVariable, ...] = ()
+
+
+def of_context(name: str) -> tuple[Spec, Spec]:
+    """Return the parameters of a context variable."""
+    return (
+        Spec(
+            f'context.{name}.field',
+            '',
+            f'path to what the context {name} is; empty for one called class: raw.class_field',
+            live=False,
+        ),
+        Spec(
+            f'context.{name}.edges',
+            (),
+            f'where one range of {name} ends and the next begins, in rising order',
+            live=False,
+            items=float,
+        ),
+    )
 
 
 @dataclass(frozen=True)
@@ -201,6 +331,12 @@ class Parameters:
     The others are described by their declarations.
     """
 
+    preset: str = parameter(
+        '',
+        'types and paths for a known message type, each of which may be given otherwise',
+        live=False,
+        choices=tuple(PRESETS),
+    )
     method: str = parameter('ops', 'calibration method', live=False, choices=tuple(CALIBRATORS))
     classes: int = parameter(
         1,
@@ -219,11 +355,24 @@ class Parameters:
     ece: Ece = field(default=Ece())
     diagnostics: Diagnostics = field(default=Diagnostics())
     state: State = field(default=State())
-    raw: Input = field(default=Input(), metadata={WHAT: 'probability'})
+    raw: RawInput = field(default=RawInput(), metadata={WHAT: 'probability'})
     label: LabelInput = field(default=LabelInput(), metadata={WHAT: 'label'})
     positive_class: str = parameter(
-        '', 'the class that counts as 1 where labels are names', live=False
+        '',
+        'the class that counts as 1 where labels are names, and all others as 0: short for the '
+        'lists of label',
+        live=False,
     )
+    class_names: tuple[str, ...] = listed(
+        (), str, 'names of the classes in their order, which also says how many there are'
+    )
+    contexts: tuple[str, ...] = listed(
+        (),
+        str,
+        'names of what calibration may differ by; for each there are context.<name>.field, a path, '
+        'and for numbers context.<name>.edges',
+    )
+    context: Context = field(default=Context())
     qos: Qos = field(default=Qos())
     executor: str = parameter(
         'events',
@@ -243,6 +392,8 @@ def _rows() -> Iterator[Spec]:
         else:
             section: Any = entry.default
             for inner in fields(section):
+                if SPEC not in inner.metadata:
+                    continue
                 spec = inner.metadata[SPEC]
                 meaning = spec.meaning.format(what=facts.get(WHAT))
                 yield replace(spec, name=f'{entry.name}.{inner.name}', meaning=meaning)

@@ -136,8 +136,8 @@ def test_an_integer_or_an_exponent_will_do_for_a_float(given):
         ('learning', 1),
         ('executor', 'event'),
         ('qos.durability', 'Volatile'),
-        *((spec.name, None) for spec in TABLE),
-        *((spec.name, []) for spec in TABLE),
+        *((spec.name, None) for spec in TABLE if not spec.items or spec.length),
+        *((spec.name, []) for spec in TABLE if not spec.items or spec.length),
         *((spec.name, wrong_type(spec)) for spec in TABLE),
     ],
 )
