@@ -75,6 +75,11 @@ def _impossible_labels(given: Parameters, prefix: str) -> Iterator[str]:
 
 
 def _impossible_contexts(given: Parameters, prefix: str) -> Iterator[str]:
+    if given.contexts and given.raw.is_stamped_array:
+        yield (
+            f'{prefix}contexts needs fields beside the value, and a stamped array has none: set '
+            f'{prefix}raw.type and {prefix}raw.value_field'
+        )
     for variable in given.context.variables:
         name, edges = variable.name, variable.edges
         if not NAME.fullmatch(name) or name in ('capacity', 'rho'):
