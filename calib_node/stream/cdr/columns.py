@@ -9,7 +9,7 @@ from itertools import takewhile
 import numpy as np
 
 from calib_node.stream.cdr.program import Lists, Program
-from calib_node.stream.cdr.values import Index, decode, hexadecimal, index_of, pick
+from calib_node.stream.cdr.values import Index, as_floats, decode, hexadecimal, index_of, pick
 from calib_node.stream.cdr.wire import CODES, WIDTHS, Unsupported
 from calib_node.stream.columns import Bools, Column, Columns, Form
 from calib_node.stream.definitions import INTEGERS
@@ -88,11 +88,7 @@ class WalkedColumn:
 
     def _numbers(self, data: bytes, lists: Lists, columns: Columns) -> Index:
         index = self._index(lists)
-        numbers, absent = pick(data, self._type, index)
-        numbers = numbers.astype(np.float64)
-        if absent is not None:
-            numbers[absent] = np.nan
-        columns.numbers[self._name] = numbers
+        columns.numbers[self._name] = as_floats(*pick(data, self._type, index))
         return index
 
     def _digits(self, data: bytes, lists: Lists, columns: Columns) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from calib_node.stream.cdr.wire import LARGEST, Unsupported, align
 
-MOST_LINES = 5000
+MOST_LINES = 20000
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,9 @@ DTYPES['boolean'] = DTYPES['uint8']
 EXACT = 32
 """Bits of the widest whole numbers whose limits are numbers of float64."""
 
+# As of an object, where any float is read and written without a word.
+quiet = np.errstate(invalid='ignore', over='ignore')
+
 
 def index_of(places: list[int], lengths: list[int], stride: int, width: int) -> Index:
     """Return the index of numbers.
@@ -76,6 +79,16 @@ def pick(data: bytes, name: str, index: Index) -> tuple[NDArray[Any], NDArray[np
     return picked, absent
 
 
+@quiet
+def as_floats(numbers: NDArray[Any], absent: NDArray[np.bool_] | None) -> Floats:
+    """Return numbers as float64, those that are absent as NaN."""
+    values = numbers.astype(np.float64)
+    if absent is not None:
+        values[absent] = np.nan
+    return values
+
+
+@quiet
 def as_numbers(values: Floats, name: str) -> NDArray[Any]:
     """Return values in the type of a field: the nearest whole numbers of its range, if it is."""
     limits = whole_limits(name)

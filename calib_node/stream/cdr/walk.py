@@ -99,7 +99,7 @@ class WalkWriter:
             self._value(member, want)
             return
         block = self._wire.block(member.kind.name)
-        if block and (want is None or not _needs_loop(want)):
+        if block and (want is None or not want.needs_loop):
             self._regular(member, block, want)
         else:
             self._loop(member, want or Want())
@@ -286,17 +286,6 @@ class WalkWriter:
     def _number(self) -> int:
         self._numbers += 1
         return self._numbers
-
-
-def _needs_loop(want: Want) -> bool:
-    """Whether more is wanted of a regular array than what is at constant places of elements."""
-    inside = [*want.at.values(), *([want.each] if want.each else [])]
-    return bool(want.where or want.seek) or any(map(_is_deep, inside))
-
-
-def _is_deep(want: Want) -> bool:
-    inner = [*want.fields.values(), *want.at.values()]
-    return bool(want.each or want.where or want.seek) or any(map(_is_deep, inner))
 
 
 def _bytes(text: str) -> bytes:

@@ -38,6 +38,17 @@ class Want:
     where: list[tuple[Where, Want]] = field(default_factory=list)
     seek: list[tuple[bytes, str]] = field(default_factory=list)
 
+    @property
+    def needs_loop(self) -> bool:
+        """Whether more is wanted of an array than what is at constant places of its elements."""
+        elements = [*self.at.values(), *([self.each] if self.each else [])]
+        return bool(self.where or self.seek) or any(want._is_deep for want in elements)
+
+    @property
+    def _is_deep(self) -> bool:
+        fields = [*self.fields.values(), *self.at.values()]
+        return bool(self.each or self.where or self.seek) or any(want._is_deep for want in fields)
+
     def next(self, step: Step) -> Want:
         """Return what is wanted a step on, nothing yet where the step is new."""
         match step:
