@@ -4,21 +4,23 @@
 from __future__ import annotations
 
 import math
+import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from random import Random
 from types import SimpleNamespace
 from typing import Any
 
 from calib_node.stream.columns import VALUE, Column, Form, Layout
-from calib_node.stream.definitions import FLOATS, INTEGERS, Kind, parse_kind
+from calib_node.stream.definitions import FLOATS, INTEGERS, Definitions, Kind, parse_kind
 from calib_node.stream.paths import LEVELS, Path, check_path
 
 from .plain_cdr import CODES, Tables, held
 
-NAMES = ('', 'a', 'car', 'élan', 'a longer name')
+NAMES = ('', 'a', 'car', 'élan', 'a longer')
 LONGEST = 3
 ROOT = 'r/Root'
+STAMP = ('sec', 'nanosec')
 WRITABLE = (*FLOATS, *INTEGERS)
 
 
@@ -35,19 +37,22 @@ def random_tables(random: Random) -> Tables:
 
 
 def _random_type(random: Random, others: list[str]) -> str:
-    one = random.choice([random.choice(list(CODES)), 'string', 'string<14>', *others[-2:] * 2])
+    one = random.choice([random.choice(list(CODES)), 'string', 'string<8>', *others[-2:] * 2])
     array = random.choice(['{}', '{}', 'sequence<{}>', 'sequence<{}>', 'sequence<{}, 3>', '{}[2]'])
     return array.format(one)
 
 
-def random_value(random: Random, tables: Tables, kind: Kind) -> Any:
-    """Return a message, an array or a number."""
+def random_value(random: Random, tables: Definitions, text: str) -> Any:
+    """Return a message, an array or a number of a type as rosidl writes it."""
+    kind = parse_kind(text)
     if kind.is_array:
-        length = random.randrange(LONGEST + 1) if kind.size is None else kind.size
-        return held([random_value(random, tables, Kind(kind.name)) for _ in range(length)], kind)
+        bound = re.search(r', *(\d+)>$', text)
+        most = min(LONGEST, int(bound[1])) if bound else LONGEST
+        length = random.randrange(most + 1) if kind.size is None else kind.size
+        return held([random_value(random, tables, kind.name) for _ in range(length)], kind)
     if kind.is_message:
         fields = tables.fields(kind.name)
-        values = {n: random_value(random, tables, parse_kind(text)) for n, text in fields.items()}
+        values = {name: random_value(random, tables, field) for name, field in fields.items()}
         return SimpleNamespace(**values)
     if kind.name == 'string':
         return random.choice(NAMES)
@@ -59,12 +64,15 @@ def random_value(random: Random, tables: Tables, kind: Kind) -> Any:
     return math.nan if isinstance(value, float) and math.isnan(value) else value
 
 
-def random_layout(random: Random, tables: Tables) -> Layout | None:
+def random_layout(
+    random: Random, tables: Definitions, type_name: str = ROOT, stamp: Sequence[str] = STAMP
+) -> Layout | None:
     """Return some columns of the messages, or None where they have none that are read."""
-    paths = [
-        check_path(tables, ROOT, text, 'a.field')
-        for text, kind in _paths(random, tables, Kind(ROOT), '', 0)
-    ]
+
+    def path(text: str) -> Path:
+        return check_path(tables, type_name, text, 'a.field')
+
+    paths = [path(text) for text, _ in _paths(random, tables, Kind(type_name), '', 0)]
     columns = [column for path in paths for column in _columns(path)]
     values = [c for c in columns if c.form is Form.NUMBER and c.path.kind.name in WRITABLE]
     if not values:
@@ -72,9 +80,9 @@ def random_layout(random: Random, tables: Tables) -> Layout | None:
     value = random.choice(values)
     others = [c for c in columns if c.path.fan_out <= value.path.fan_out]
     chosen = random.sample(others, min(len(others), random.randrange(4)))
-    stamp = (check_path(tables, ROOT, 'sec', 's'), check_path(tables, ROOT, 'nanosec', 's'))
     named = [Column(f'{c.path.text} {i}', c.path, c.form) for i, c in enumerate(chosen)]
-    return Layout(ROOT, (Column(VALUE, value.path, value.form), *named), stamp)
+    leading = Column(VALUE, value.path, value.form)
+    return Layout(type_name, (leading, *named), tuple(map(path, stamp)) or None)
 
 
 def _columns(path: Path) -> Iterator[Column]:
@@ -90,7 +98,7 @@ def _columns(path: Path) -> Iterator[Column]:
 
 
 def _paths(
-    random: Random, tables: Tables, kind: Kind, text: str, levels: int
+    random: Random, tables: Definitions, kind: Kind, text: str, levels: int
 ) -> Iterator[tuple[str, Kind]]:
     """Yield paths to numbers, strings and arrays of them, not all that there are."""
     if not kind.is_message:
@@ -116,7 +124,7 @@ def _paths(
                         yield f'{path}[{beside}={value}]', Kind(field.name)
 
 
-def _told(random: Random, tables: Tables, element: str) -> str:
+def _told(random: Random, tables: Definitions, element: str) -> str:
     """Return a step to the element that a field tells, if one can."""
     fields = {name: parse_kind(kind) for name, kind in tables.fields(element).items()}
     plain = [name for name, kind in fields.items() if not kind.is_array and not kind.is_message]

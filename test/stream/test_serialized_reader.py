@@ -15,7 +15,6 @@ from calib_node.core.refusal import Refused
 from calib_node.stream.cdr.reader import SerializedReader
 from calib_node.stream.cdr.wire import Unsupported
 from calib_node.stream.columns import VALUE, Column, Columns, Form, Layout
-from calib_node.stream.definitions import Kind
 from calib_node.stream.object_reader import ObjectReader
 from calib_node.stream.paths import check_path
 
@@ -54,7 +53,7 @@ class Case:
         return read
 
     def message(self) -> Any:
-        return random_value(self.random, self.tables, Kind(ROOT))
+        return random_value(self.random, self.tables, ROOT)
 
     def by_object(self, data: bytes) -> Columns:
         try:
