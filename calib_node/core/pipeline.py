@@ -198,6 +198,16 @@ class Pipeline(Generic[P]):
         if refused.reason in BAD_VALUES:
             self._bad_labels.append(counts.labels)
 
+    def spoil_prediction(self, refused: Refused) -> None:
+        """Count a prediction that was taken in, and of which no message could be made."""
+        self.counts.refused[refused.reason] += 1
+        self.recent_predictions.spoil(refused)
+
+    def spoil_label(self, refused: Refused) -> None:
+        """Count a label that was taken in, and then brought about an error."""
+        self.counts.refused[refused.reason] += 1
+        self.recent_labels.spoil(refused)
+
     def _refuse_label(self, refused: Refused) -> NoReturn:
         self.refuse_label(refused)
         raise refused

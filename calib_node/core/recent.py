@@ -45,6 +45,12 @@ class Recent:
         self.items.append(refused.reason)
         self.last_refusal = str(refused)
 
+    def spoil(self, refused: Refused) -> None:
+        """Take the last message for one that was refused, as it turned out to be."""
+        if self.items:
+            self.items.pop()
+        self.refuse(refused)
+
     def last(self, count: int) -> list[Any]:
         """Return the last `count` items or fewer, the newest first."""
         return list(islice(reversed(self.items), count))

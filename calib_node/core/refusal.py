@@ -20,6 +20,9 @@ REASONS = {
     'bad_sum': 'the probabilities of the classes do not sum to 1',
     'bad_label': 'the label is neither 0 nor 1',
     'empty_name': 'the name of the class is empty',
+    'unknown_class': 'the class is not known',
+    'class_twice': 'a class has two probabilities for one object',
+    'empty_id': 'the id of the object is empty',
     'unreadable': 'the message could not be processed',
 }
 

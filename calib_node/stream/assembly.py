@@ -7,9 +7,12 @@ import copy
 from typing import Any
 
 from calib_node.core.calibrators import Learner, create, create_multiclass
+from calib_node.core.frame_pipeline import FramePipeline
 from calib_node.core.matching import create_matcher
+from calib_node.core.matching.assignment import Assignment
 from calib_node.core.pipeline import Pipeline
 from calib_node.core.samples import NANOSECONDS
+from calib_node.stream.labels import LabelReader
 from calib_node.stream.settings import Settings
 
 
@@ -38,9 +41,24 @@ def make_calibrator(settings: Settings) -> Learner:
     ValueError
         If the method cannot be had with these parameters.
     """
+    given = dict(settings.calibrator)
+    if settings.contexts:
+        given |= {
+            'contexts': settings.contexts,
+            'context_capacity': settings.context.capacity,
+            'context_rho': settings.context.rho,
+        }
     if settings.classes == 1:
-        return create(settings.method, **settings.calibrator)
-    return create_multiclass(settings.method, settings.classes, **settings.calibrator)
+        return create(settings.method, **given)
+    return create_multiclass(settings.method, settings.classes, **given)
+
+
+def make_label_reader(settings: Settings) -> LabelReader:
+    """Return what says what labels mean."""
+    label = settings.label
+    return LabelReader(
+        settings.positive_class, label.positive, label.negative, label.ignore, settings.class_names
+    )
 
 
 def make_pipeline(settings: Settings) -> Pipeline[Any]:
@@ -52,13 +70,14 @@ def make_pipeline(settings: Settings) -> Pipeline[Any]:
         If the method cannot be had with these parameters.
     """
     calibrator: Any = make_calibrator(settings)
-    return Pipeline(
-        calibrator,
-        create_matcher(**matching(settings)),
-        settings.ece.bins,
-        settings.ece.window,
-        settings.learning,
-    )
+    match, rest = settings.match, (settings.ece.bins, settings.ece.window, settings.learning)
+    matcher = create_matcher(**matching(settings), objects=match.objects)
+    if match.objects == 'single':
+        return Pipeline(calibrator, matcher, *rest)
+    assignment = None
+    if match.objects != 'id':
+        assignment = Assignment(match.objects, match.iou, match.distance, settings.label.partial)
+    return FramePipeline(calibrator, matcher, assignment, *rest)
 
 
 def check_change(calibrator: Learner, settings: Settings) -> None:

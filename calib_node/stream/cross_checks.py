@@ -114,6 +114,11 @@ def _impossible_objects(given: Parameters, prefix: str) -> Iterator[str]:
     objects = given.match.objects
     if objects == 'single':
         return
+    if objects == 'id' and given.match.policy == 'hold':
+        yield (
+            f'{prefix}match.policy is hold, which is for labels of whole messages, and with '
+            f'{prefix}match.objects id they come one by one: set match.policy to nearest'
+        )
     for side, source in (('raw', given.raw), ('label', given.label)):
         needed = NEEDED.get(objects)
         if needed and not getattr(source, needed):

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -34,6 +34,13 @@ class Definitions(Protocol):
         ValueError
             If there is no such type, in a sentence for the operator.
         """
+
+
+class Messages(Definitions, Protocol):
+    """The message types there are, and how their bytes are read."""
+
+    def deserializer(self, type_name: str) -> Callable[[bytes], Any]:
+        """Return what makes message objects of serialized bytes."""
 
 
 @dataclass(frozen=True)

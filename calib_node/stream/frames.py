@@ -149,6 +149,9 @@ class LabelFrameCodec:
         frame.keys, frame.names = self._rows.keys(columns), self._rows.names(columns)
         frame.places = self._rows.places(columns)
         frame.values = self._meanings(columns, frame)
+        for index, key in enumerate(frame.keys):
+            if not key:
+                frame.refused.setdefault(index, Refused('empty_id'))
         return frame
 
     def _meanings(self, columns: Columns, frame: LabelFrame) -> list[float | None]:

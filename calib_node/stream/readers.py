@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from calib_node.stream.cdr.reader import SerializedReader
 from calib_node.stream.cdr.wire import Unsupported
-from calib_node.stream.codecs import Messages
 from calib_node.stream.columns import Layout, Reader
+from calib_node.stream.definitions import Messages
 from calib_node.stream.object_reader import ObjectReader
 
 

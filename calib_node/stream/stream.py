@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, cast
 
 from calib_node.core.calibrators import Learner
 from calib_node.core.pipeline import Pipeline
-from calib_node.core.refusal import Refused, brief
-from calib_node.core.samples import Label, Prediction
 from calib_node.core.state.fields import StateError
 from calib_node.core.state.file import StateFile
 from calib_node.core.state.keeper import StateKeeper
@@ -17,18 +15,15 @@ from calib_node.core.state.path import resolve_path
 from calib_node.stream.assembly import (
     change_pipeline,
     check_change,
+    make_label_reader,
     make_pipeline,
-    nanoseconds,
 )
-from calib_node.stream.codecs import Messages, label_codec, prediction_codec
+from calib_node.stream.definitions import Messages
 from calib_node.stream.figures import figures_of
+from calib_node.stream.inputs import Tell, make_inputs
 from calib_node.stream.judgement import beyond_clip, judged, noted
-from calib_node.stream.labels import LabelReader
 from calib_node.stream.settings import Settings
 from calib_node.stream.status import Level, Status
-
-Tell = Callable[[Level, str, str], None]
-"""Takes in what happened just now: how grave it is, what kind of thing it is, and the sentence."""
 
 SAVE = 'save'
 """The kind of what is told of a save."""
@@ -50,8 +45,10 @@ class Stream:
 
     Attributes
     ----------
-    prediction, label : Codec
+    prediction, label : Codec, FrameCodec or LabelFrameCodec
         How the messages of the inputs are read.
+    on_prediction, on_label : callable
+        Take a message in, as in `Inputs`.
     pipeline : Pipeline
         What is learned and scored; `pipeline.on_match` is for who wants to see each match.
     keeper : StateKeeper or None
@@ -68,12 +65,12 @@ class Stream:
         self.tell = tell
         self.pipeline = make_pipeline(settings)
         self.keeper: StateKeeper | None = None
-        self.reader = LabelReader(settings.positive_class)
-        self.prediction = prediction_codec(messages, settings.raw, settings.classes)
-        self.label = label_codec(messages, settings.label, self.reader)
-        self._decode_prediction = self.prediction.decode
-        self._decode_label = self.label.decode
-        self._encode = self.prediction.encode
+        self.reader = make_label_reader(settings)
+        self._inputs = make_inputs(messages, settings, self.pipeline, self.reader, tell)
+        self.prediction, self.label = self._inputs.prediction, self._inputs.label
+        # Without the price of a call on the way.
+        self.on_prediction = self._inputs.on_prediction
+        self.on_label = self._inputs.on_label
         self.pipeline.on_error = self._tell_error
         self._take(settings)
 
@@ -81,67 +78,6 @@ class Stream:
     def calibrator(self) -> Learner:
         """What learns and maps."""
         return cast(Learner, self.pipeline.calibrator)
-
-    # Messages
-
-    def on_prediction(self, message: Any, received: int | None = None) -> Any:
-        """Take a prediction in.
-
-        Parameters
-        ----------
-        message : object or bytes
-            As the codec takes it.
-        received : int or None
-            Its stamp in nanoseconds, where that is not in the message.
-
-        Returns
-        -------
-        object, bytes or None
-            The message to publish; None where it was refused and is dropped.
-        """
-        try:
-            stamp, value, carrier = self._decode_prediction(message)
-        except Exception as error:
-            refused = _as_refused(error, received)
-            self.pipeline.refuse_prediction(refused)
-            return self._refused('prediction', refused, message)
-        if received is not None:
-            stamp = received
-        try:
-            published = self.pipeline.predict(Prediction(stamp, value))
-            return carrier if published is None else self._encode(carrier, published)
-        except Refused as refused:
-            return self._refused('prediction', refused, message)
-        except Exception as error:
-            return self._refused('prediction', self._spoiled(error), message)
-
-    def on_label(self, message: Any, received: int | None = None) -> None:
-        """Take a label in, as in `on_prediction`."""
-        try:
-            stamp, value, _ = self._decode_label(message)
-        except Exception as error:
-            refused = _as_refused(error, received)
-            self.pipeline.refuse_label(refused)
-            self._refused('label', refused)
-            return
-        if received is not None:
-            stamp = received
-        try:
-            self.pipeline.label(Label(stamp + self._label_offset if stamp else 0, value))
-        except Refused as refused:
-            self._refused('label', refused)
-        except Exception as error:
-            self._refused('label', self._spoiled(error))
-
-    def _refused(self, kind: str, refused: Refused, message: Any = None) -> Any:
-        self.tell(Level.WARN, f'{kind}: {refused.reason}', f'a {kind} is refused: {refused}')
-        return message if self.settings.on_invalid == 'pass' else None
-
-    def _spoiled(self, error: Exception) -> Refused:
-        """Return the refusal of a message that was taken, and then brought about an error."""
-        refused = _as_refused(error, None)
-        self.pipeline.counts.refused[refused.reason] += 1
-        return refused
 
     def _tell_error(self, sentence: str) -> None:
         self.tell(Level.ERROR, 'update', sentence)
@@ -179,7 +115,7 @@ class Stream:
 
     def _take(self, settings: Settings) -> None:
         self.settings = settings
-        self._label_offset = nanoseconds(settings.label.offset)
+        self._inputs.take(settings)
 
     # State
 
@@ -248,15 +184,6 @@ class Stream:
         saved = self.keeper.stop() if self.keeper is not None else ''
         if saved:
             self.tell(Level.OK, SAVE, saved)
-
-
-def _as_refused(error: Exception, stamp: int | None) -> Refused:
-    """Return the refusal that an error is, or stands for, whatever a message brought about."""
-    if not isinstance(error, Refused):
-        error = Refused('unreadable', f'{type(error).__name__}: {brief(str(error))}')
-    if stamp is not None:
-        error.stamp = stamp
-    return error
 
 
 def _summary(pipeline: Pipeline[Any]) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from calib_node.core.calibrators import CALIBRATORS, default_parameters
-from calib_node.core.matching import POLICIES
+from calib_node.core.matching import OBJECTS, POLICIES
 from calib_node.core.ranges import POSITIVE as ABOVE_ZERO
 from calib_node.core.ranges import Interval
 from calib_node.stream.labels import NEGATIVE, POSITIVE
@@ -26,8 +26,6 @@ COUNT = Interval(1, 1_000_000)
 METHODS = 'methods'
 WHAT = 'what'
 """Keys of a field's metadata: the rows of the methods, and what the messages of an input hold."""
-
-OBJECTS = ('single', 'id', 'order', 'iou', 'distance')
 
 STAMPED_ARRAY = 'std_msgs/msg/Float64MultiArray'
 

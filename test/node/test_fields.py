@@ -29,8 +29,8 @@ ARRIVAL = {'raw.stamping': 'arrival', 'label.stamping': 'arrival', 'match.tolera
 def codec(side: str, classes: int = 1, **given: Any) -> Any:
     settings = Settings.from_mapping({side: given, 'classes': classes})
     if side == 'raw':
-        return prediction_codec(MESSAGES, settings.raw, classes)
-    return label_codec(MESSAGES, settings.label, LabelReader(''))
+        return prediction_codec(MESSAGES, settings)
+    return label_codec(MESSAGES, settings, LabelReader(''))
 
 
 # Messages as they are

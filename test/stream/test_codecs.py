@@ -22,8 +22,8 @@ def codec(side: str, classes: int = 1, positive_class: str = '', **given: str) -
     table = {side: given, 'classes': classes, 'positive_class': positive_class}
     settings = Settings.from_mapping(table)
     if side == 'raw':
-        return prediction_codec(Messages(), settings.raw, classes)
-    return label_codec(Messages(), settings.label, LabelReader(positive_class))
+        return prediction_codec(Messages(), settings)
+    return label_codec(Messages(), settings, LabelReader(positive_class))
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def codec(side: str, classes: int = 1, positive_class: str = '', **given: str) -
                 'value_field': 'detections[0].results[0].score',
                 'stamp_field': 'stamps',
             },
-            "'stamps' is not a builtin_interfaces/Time, but builtin_interfaces/Time[]",
+            "'stamps' is not a builtin_interfaces/Time nor [sec, nanosec], but builtin_interfaces/Time[]",
         ),
         (
             {

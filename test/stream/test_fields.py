@@ -23,7 +23,7 @@ def test_a_name_is_a_label_by_the_positive_class():
 @pytest.mark.parametrize('classes', [1, 10])
 def test_a_label_is_one_value_however_many_classes_there_are(classes):
     settings = Settings.from_mapping({'classes': classes})
-    codec = label_codec(Messages(), settings.label, LabelReader(''))
+    codec = label_codec(Messages(), settings, LabelReader(''))
     assert codec.decode(stamped(5 * SECOND + 7, 9))[:2] == (5 * SECOND + 7, 9.0)
     with pytest.raises(Refused, match='3 instead of 1'):
         codec.decode(stamped(5 * SECOND + 7, 0, 0, 1))

@@ -47,7 +47,9 @@ def test_scores_of_detections_with_their_names():
         'detections[].results[].hypothesis.class_id',
         'header.stamp.nanosec',
     )
-    assert walk.source == '''\
+    assert (
+        walk.source
+        == '''\
 def walk(data, words, size):
     c0 = []
     c1 = []
@@ -81,11 +83,14 @@ def walk(data, words, size):
         raise Unknown
     return c0, c1, c2, n0, n1,
 '''
+    )
 
 
 def test_regular_arrays_are_passed_in_one_step():
     walk = program('v/Joints', 'position[]', 'last')
-    assert walk.source == '''\
+    assert (
+        walk.source
+        == '''\
 def walk(data, words, size):
     c0 = []
     c1 = []
@@ -110,6 +115,7 @@ def walk(data, words, size):
         raise Unknown
     return c0, c1, n0,
 '''
+    )
     assert walk.strides == [8, 0]
 
 

@@ -11,9 +11,8 @@ from calib_node.stream.cdr.columns import WalkedColumn, steps_to
 from calib_node.stream.cdr.program import HEADER, Lists, Program, Unknown
 from calib_node.stream.cdr.values import Index, as_array, as_numbers
 from calib_node.stream.cdr.wire import CODES, Unsupported
-from calib_node.stream.codecs import Messages
 from calib_node.stream.columns import Bools, Columns, Floats, Layout
-from calib_node.stream.definitions import INTEGERS
+from calib_node.stream.definitions import INTEGERS, Messages
 from calib_node.stream.object_reader import ObjectReader
 
 

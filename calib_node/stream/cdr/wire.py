@@ -124,9 +124,7 @@ class Wire:
                 fields = self._definitions.fields(type_name) or PLACEHOLDER
             except ValueError as error:
                 raise Unsupported(str(error)) from None
-            self._members[type_name] = [
-                _member(name, text) for name, text in fields.items()
-            ]
+            self._members[type_name] = [_member(name, text) for name, text in fields.items()]
         return self._members[type_name]
 
     def pieces(self, name: str, depth: int = 0) -> Pieces | None:
