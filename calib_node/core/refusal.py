@@ -12,6 +12,7 @@ REASONS = {
     'layout': 'the layout of the array is not trivial',
     'too_short': 'the array is too short for a stamp',
     'wrong_length': 'the number of values is wrong',
+    'lengths_differ': 'arrays that belong together have different lengths',
     'bad_stamp': 'the stamp is not whole seconds and nanoseconds',
     'zero_stamp': 'the stamp is zero',
     'not_a_number': 'the field holds no number',

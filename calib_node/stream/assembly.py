@@ -82,17 +82,23 @@ def make_pipeline(settings: Settings) -> Pipeline[Any]:
 
 def check_change(calibrator: Learner, settings: Settings) -> None:
     """Raise a ValueError if a calibrator cannot take over the settings."""
-    if settings.calibrator != calibrator.parameters():
+    if _differs(calibrator, settings):
         copy.deepcopy(calibrator).configure(**settings.calibrator)
 
 
 def change_pipeline(pipeline: Pipeline[Any], before: Settings, settings: Settings) -> None:
     """Let settings take effect on a pipeline that runs with those of before."""
     calibrator: Any = pipeline.calibrator
-    if settings.calibrator != calibrator.parameters():
+    if _differs(calibrator, settings):
         calibrator.configure(**settings.calibrator)
     if settings.match != before.match:
         pipeline.configure_matching(**matching(settings))
     if (settings.ece.bins, settings.ece.window) != (before.ece.bins, before.ece.window):
         pipeline.scores.configure(settings.ece.bins, settings.ece.window)
     pipeline.learning = settings.learning
+
+
+def _differs(calibrator: Learner, settings: Settings) -> bool:
+    """Return whether the method's parameters change; those of contexts are read at the start."""
+    now = calibrator.parameters()
+    return any(now[name] != value for name, value in settings.calibrator.items())

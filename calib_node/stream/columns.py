@@ -132,7 +132,7 @@ class Reader(Protocol):
         Refused
             If the bytes are not the message (``undecodable``), if the path to the stamp ends
             outside an array (``bad_stamp``), or if arrays that are read side by side have
-            different lengths (``wrong_length``, as of `differ`).
+            different lengths (``lengths_differ``, as of `differ`).
         """
 
     def write(self, columns: Columns, values: Floats, which: Bools) -> Any:
@@ -152,11 +152,7 @@ class Reader(Protocol):
 
 def differ(first: Column, second: Column) -> Refused:
     """Return the refusal of a message whose arrays do not go together."""
-    return Refused(
-        'wrong_length',
-        f'{first.path.text} and {second.path.text} have different lengths',
-        'arrays that belong together have different lengths',
-    )
+    return Refused('lengths_differ', f'{first.path.text} and {second.path.text}')
 
 
 def spread(values: Any, level: int, columns: Columns, to: int) -> Any:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from calib_node.core.frame_pipeline import FramePipeline
 from calib_node.core.matching import Matcher
 from calib_node.core.metrics import LOG_LOSS_CLIP
 from calib_node.core.metrics.rolling_scores import RollingWindow
@@ -20,7 +21,9 @@ MULTICLASS_SCORES = (
 )
 
 
-def figures_of(pipeline: Pipeline[Any], beyond_clip: float | None) -> dict[str, str]:
+def figures_of(
+    pipeline: Pipeline[Any], beyond_clip: float | None, ignored: int = 0
+) -> dict[str, str]:
     """Return the figures of a pipeline.
 
     Parameters
@@ -29,6 +32,8 @@ def figures_of(pipeline: Pipeline[Any], beyond_clip: float | None) -> dict[str, 
         What is looked at.
     beyond_clip : float or None
         Share of the last predictions beyond the clip, from 0 to 1.
+    ignored : int
+        Labels that said that they are to be ignored.
 
     Returns
     -------
@@ -55,11 +60,33 @@ def figures_of(pipeline: Pipeline[Any], beyond_clip: float | None) -> dict[str, 
         'failed updates': str(counts.failed_updates),
         'no opinion': str(counts.no_opinion),
         'unstamped predictions': str(counts.unstamped),
-        'empty labels': str(counts.empty_labels),
+        'empty labels': str(counts.empty_labels - ignored),
+        'ignored labels': str(ignored),
         'predictions beyond the clip': '' if beyond_clip is None else f'{beyond_clip:.1%}',
         'refused': str(counts.refused.total()),
     }
     figures |= {f'refused: {reason}': str(counts.refused[reason]) for reason in REASONS}
+    if isinstance(pipeline, FramePipeline):
+        figures |= {
+            'messages of predictions': str(counts.messages),
+            'missed objects': str(counts.missed),
+            'ambiguous labels': str(counts.ambiguous),
+        }
+    figures |= _contexts(calibrator)
+    return figures
+
+
+def _contexts(calibrator: Any) -> dict[str, str]:
+    """Return the figures of each context: labels, ECE, log-loss and what it has of its own."""
+    figures = {}
+    by_context = calibrator.context_figures() if calibrator.contextual else {}
+    for name, own in by_context.items():
+        text = f'{own.count} labels, ECE {own.ece:.4f}, log-loss {own.log_loss:.4f}'
+        if own.offset is not None:
+            text += f', offset {own.offset:+.4f}'
+        if own.share is not None:
+            text += f', share {own.share:.4f}'
+        figures[f'context {name}'] = text
     return figures
 
 

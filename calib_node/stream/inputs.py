@@ -240,7 +240,10 @@ def make_inputs(
 
 def first_of_each(refused: dict[int, Refused]) -> list[Refused]:
     """Return one refusal for each reason."""
-    return list({refusal.reason: refusal for refusal in reversed(refused.values())}.values())
+    first: dict[str, Refused] = {}
+    for refusal in refused.values():
+        first.setdefault(refusal.reason, refusal)
+    return list(first.values())
 
 
 def as_refused(error: Exception, stamp: int | None) -> Refused:

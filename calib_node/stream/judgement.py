@@ -12,6 +12,7 @@ from calib_node.core.recent import Recent
 from calib_node.core.refusal import brief
 from calib_node.stream.labels import LabelReader
 from calib_node.stream.mismatch import why_nothing_matches
+from calib_node.stream.object_judgement import judged_objects, noted_objects
 from calib_node.stream.remedies import remedy
 from calib_node.stream.status import Level
 from calib_node.stream.table import Parameters
@@ -27,7 +28,7 @@ MUCH = 0.2
 """Share of predictions beyond the clip from which on it is worth a note."""
 SAME_STAMP = (
     'predictions share a stamp, so their labels are told apart by the order in which they come; '
-    'give each object a stamp or a topic of its own'
+    'give each object a stamp or a topic of its own, or an id with match.objects id'
 )
 
 Finding = tuple[Level, str]
@@ -68,7 +69,9 @@ def judged(pipeline: Pipeline[Any], settings: Parameters, reader: LabelReader) -
             'nothing is learned while more than a tenth of the labels are refused: what is left '
             'is no fair sample',
         )
-    yield from _paths_beyond(pipeline, settings)
+    yield from _paths_beyond(pipeline, settings, reader)
+    for sentence in judged_objects(pipeline, settings):
+        yield Level.WARN, sentence
     yield from _positive_class(reader)
     yield from _calibration(pipeline, settings)
     yield from _jumps(pipeline, settings)
@@ -93,14 +96,21 @@ def _refusals(recent: Recent, things: str, side: str, settings: Parameters) -> I
     )
 
 
-def _paths_beyond(pipeline: Pipeline[Any], settings: Parameters) -> Iterator[Finding]:
+def _paths_beyond(
+    pipeline: Pipeline[Any], settings: Parameters, reader: LabelReader
+) -> Iterator[Finding]:
     """Yield the paths that end outside an array in all of the last messages."""
+    none_ignored = not reader.ignored
     for side, things, path, recent in (
         ('raw', 'predictions', settings.raw.value_field, pipeline.recent_predictions),
         ('label', 'labels', settings.label.value_field, pipeline.recent_labels),
     ):
         last = recent.last(JUDGED)
-        if path and len(last) >= ENOUGH and all(item is None for item in last):
+        if side == 'raw':
+            said_so = not settings.raw.no_opinion and settings.raw.nan == 'refuse'
+        else:
+            said_so = none_ignored
+        if path and said_so and len(last) >= ENOUGH and all(item is None for item in last):
             yield (
                 Level.WARN,
                 f'{side}.value_field {path!r} led to nothing in all of the last {len(last)} '
@@ -177,6 +187,7 @@ def noted(
         yield _not_seen(reader)
     if pipeline.matcher.counts.same_stamp:
         yield SAME_STAMP
+    yield from noted_objects(pipeline, settings)
 
 
 def _constant(pipeline: Pipeline[Any]) -> Iterator[str]:

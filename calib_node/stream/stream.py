@@ -92,7 +92,7 @@ class Stream:
             _summary(pipeline),
             list(judged(pipeline, settings, reader)),
             list(noted(pipeline, settings, reader, beyond)),
-            figures_of(pipeline, beyond),
+            figures_of(pipeline, beyond, reader.ignored),
         )
         status.findings += [(Level.WARN, note) for note in settings.notes]
         if self.keeper is not None:

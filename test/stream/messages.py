@@ -16,6 +16,8 @@ from calib_node.stream.settings import Settings
 from calib_node.stream.status import Level, Status
 from calib_node.stream.stream import Stream
 
+from .plain_cdr import deserialize, serialize
+
 MS = 1_000_000
 SECOND = 1000 * MS
 
@@ -93,6 +95,7 @@ DEFINITIONS = {
         'flag': 'octet',
         'existence': 'float',
         'percent': 'uint8',
+        'place': 'geometry_msgs/Point',
         'corners': 'float[4]',
         'probabilities': 'sequence<float>',
     },
@@ -140,7 +143,9 @@ class Messages:
         return DEFINITIONS[name]
 
     def deserializer(self, type_name: str) -> Any:
-        return unpacked
+        if type_name.endswith('/Float64MultiArray'):
+            return unpacked
+        return lambda message: deserialize(self, type_name, message)
 
 
 def stamped(stamp: int, *values: float) -> bytes:
@@ -196,6 +201,16 @@ def _zero(name: str) -> Any:
     if name == 'octet':
         return b'\x00'
     return False if name == 'boolean' else 0.0 if name in FLOATS else 0
+
+
+def sent(type_name: str, **given: Any) -> bytes:
+    """Return the bytes of a message as of `built`."""
+    return serialize(Messages(), type_name, built(type_name, **given))
+
+
+def heard(type_name: str, message: bytes) -> Any:
+    """Return the object of the bytes of a message."""
+    return deserialize(Messages(), type_name, message)
 
 
 def header(stamp: int, frame: str = '') -> dict[str, Any]:

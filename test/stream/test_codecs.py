@@ -54,7 +54,7 @@ def codec(side: str, classes: int = 1, positive_class: str = '', **given: str) -
                 'value_field': 'detections[0].results[0].score',
                 'stamp_field': 'stamps',
             },
-            "'stamps' is not a builtin_interfaces/Time nor [sec, nanosec], but builtin_interfaces/Time[]",
+            'nor [sec, nanosec], but builtin_interfaces/Time[]',
         ),
         (
             {
