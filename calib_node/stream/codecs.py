@@ -7,6 +7,7 @@ from calib_node.stream.codec import Codec, read_number
 from calib_node.stream.definitions import FLOATS, INTEGERS, LABELS, TIME, Kind, Messages
 from calib_node.stream.fields import FieldMessage, read_probabilities
 from calib_node.stream.frames import FrameCodec, LabelFrameCodec
+from calib_node.stream.input_parameters import STAMPED_ARRAY, Input
 from calib_node.stream.labels import LabelReader
 from calib_node.stream.layouts import label_layout, prediction_layout
 from calib_node.stream.meaning import MeantLabel, MeantNumber
@@ -17,7 +18,6 @@ from calib_node.stream.paths import Path, check_path
 from calib_node.stream.readers import reader_of
 from calib_node.stream.settings import Settings
 from calib_node.stream.stamped_array import StampedArray, StampedProbabilities
-from calib_node.stream.table import STAMPED_ARRAY, Input
 
 SEVERAL = '; for one probability per class set the parameter classes to their number'
 

@@ -19,6 +19,14 @@ Texts = list[str]
 
 VALUE = 'value'
 """The column of the probabilities, or of the labels."""
+CLASS = 'class'
+ID = 'id'
+BOX = 'box'
+SIZED_BOX = 'sized box'
+"""Of a box four columns, with .0 to .3: its corners, or its centre, x and y, and its sizes."""
+POSITION = 'position'
+CONTEXT = 'context'
+"""Of a context with its name behind, and of a point one column for each coordinate."""
 
 
 class Form(Enum):

@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
+from calib_node.stream.input_parameters import ContextVariable
 from calib_node.stream.labels import NEGATIVE, POSITIVE, LabelReader
 from calib_node.stream.parameters import ParameterError
-from calib_node.stream.table import OF_METHODS, ContextVariable, Parameters
+from calib_node.stream.table import OF_METHODS, Parameters
 
 NAME = re.compile(r'[A-Za-z]\w*')
 

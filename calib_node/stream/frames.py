@@ -12,11 +12,24 @@ from calib_node.core.refusal import Refused
 from calib_node.core.samples import Frame, LabelFrame
 from calib_node.stream.classes import Placement, by_names, in_order
 from calib_node.stream.codec import to_stamp
-from calib_node.stream.columns import VALUE, Bools, Columns, Floats, Form, Reader, spread
+from calib_node.stream.columns import (
+    BOX,
+    CLASS,
+    CONTEXT,
+    ID,
+    POSITION,
+    SIZED_BOX,
+    VALUE,
+    Bools,
+    Columns,
+    Floats,
+    Form,
+    Reader,
+    spread,
+)
+from calib_node.stream.input_parameters import ContextVariable
 from calib_node.stream.labels import LabelReader
-from calib_node.stream.layouts import BOX, CLASS, CONTEXT, ID, POSITION, SIZED_BOX
 from calib_node.stream.numbers import Numbers
-from calib_node.stream.table import ContextVariable
 
 Texts = Sequence[str]
 

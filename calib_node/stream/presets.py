@@ -6,10 +6,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from calib_node.stream.input_parameters import STAMPED_ARRAY
+
 DETECTIONS_2D = 'vision_msgs/msg/Detection2DArray'
 DETECTIONS_3D = 'vision_msgs/msg/Detection3DArray'
 CLASSIFICATION = 'vision_msgs/msg/Classification'
-STAMPED_ARRAY = 'std_msgs/msg/Float64MultiArray'
+
 SCORE = 'detections[].results[].hypothesis.score'
 CLASS = 'detections[].results[].hypothesis.class_id'
 

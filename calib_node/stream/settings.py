@@ -10,9 +10,10 @@ from typing import Any
 from calib_node.core.calibrators import default_parameters
 from calib_node.core.refusal import nearest_name
 from calib_node.stream.cross_checks import contradictions, refuse_impossible, without_effect
+from calib_node.stream.input_parameters import ContextVariable, of_context
 from calib_node.stream.parameters import SPEC, ParameterError, Spec, Value
 from calib_node.stream.presets import PRESETS
-from calib_node.stream.table import METHODS, TABLE, ContextVariable, Parameters, of_context
+from calib_node.stream.table import METHODS, TABLE, Parameters
 
 OF_EVERY_NODE = ('use_sim_time', 'start_type_description_service')
 QOS_OVERRIDES = 'qos_overrides.'

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from calib_node.core.refusal import Refused
 from calib_node.core.samples import NANOSECONDS
 from calib_node.stream.codec import LATEST_SECOND, to_stamp
-from calib_node.stream.table import STAMPED_ARRAY
+from calib_node.stream.input_parameters import STAMPED_ARRAY
 
 # Little-endian plain CDR: encapsulation, no dimension, data offset 0, three doubles. The four
 # bytes of padding before the doubles may hold anything.

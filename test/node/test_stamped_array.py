@@ -17,8 +17,8 @@ from rclpy.serialization import serialize_message
 from calib_node.core.refusal import Refused
 from calib_node.ros.messages import InstalledMessages
 from calib_node.stream.codec import to_stamp
+from calib_node.stream.input_parameters import STAMPED_ARRAY
 from calib_node.stream.stamped_array import StampedArray, StampedProbabilities
-from calib_node.stream.table import STAMPED_ARRAY
 
 from .harness import SECOND, array, decoded
 
