@@ -17,7 +17,6 @@ except ImportError as error:
     ) from error
 
 from calib_node.core.calibrators import create
-from calib_node.core.calibrators.parameters import Parameter
 from calib_node.core.refusal import bad_label, brief
 
 
@@ -64,7 +63,7 @@ class OnlineCalibration(base.Wrapper, base.Classifier):
     """
 
     def __init__(
-        self, classifier: base.Classifier, method: str = 'ops', **parameters: Parameter
+        self, classifier: base.Classifier, method: str = 'ops', **parameters: Any
     ) -> None:
         self.classifier = classifier
         self.method = method

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every method is held to, of one probability and of one per class: the cases and checks."""
+"""What every method is held to, of one probability and of one per class: the cases and checks.
+
+Those with contexts are held to the same.
+"""
 
 from __future__ import annotations
 
 import math
 import random
+import zlib
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from inspect import signature
@@ -15,39 +19,74 @@ import pytest
 from hypothesis import strategies as st
 
 from calib_node.core.calibrators import CALIBRATORS, StateError, create, create_multiclass
+from calib_node.core.calibrators.contexts.forms import FORMS
 
 EDGES = [0.0, 5e-324, 1e-300, 1e-9, 0.01, 0.5, 0.99, 1.0 - 1e-9, 1.0 - 2**-53, 1.0]
-BRISK = {'window': 20, 'refit_every': 10, 'warmup': 20}
-"""So that a short stream sees windows run over and a warm-up end."""
+BRISK = {'window': 20, 'refit_every': 10, 'warmup': 20, 'context_capacity': 3}
+"""So that a short stream sees windows run over, a warm-up end and contexts without a place."""
 
 Parameters = dict[str, Any]
 Sample = tuple[Any, int]
 
 
+class InContexts:
+    """A calibrator that is asked in a context, which follows from the probability."""
+
+    def __init__(self, calibrator: Any) -> None:
+        self.calibrator = calibrator
+
+    def __getattr__(self, name: str) -> Any:
+        if name == 'calibrator' or name.startswith('__'):
+            raise AttributeError(name)
+        return getattr(self.calibrator, name)
+
+    def context_of(self, p: Any) -> tuple[Any, ...]:
+        number = zlib.crc32(repr(p).encode()) % 15
+        return ('abcde'[number % 5], number // 5)[: len(self.calibrator.contexts)]
+
+    def predict(self, p: Any) -> Any:
+        return self.calibrator.predict(p, self.context_of(p))
+
+    def issue(self, p: Any) -> Any:
+        return self.calibrator.issue(p, self.context_of(p))
+
+    def update(self, p: Any, y: Any, ticket: Any = None) -> None:
+        self.calibrator.update(p, y, self.issue(p)[1] if ticket is None else ticket)
+
+
 @dataclass(frozen=True)
 class Case:
-    """A method of one probability (classes is 1) or of one per class."""
+    """A method of one probability (classes is 1) or of one per class, with contexts or none."""
 
     method: str
     classes: int
+    contexts: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return self.method if self.classes == 1 else f'{self.method} of {self.classes} classes'
+        of = '' if self.classes == 1 else f' of {self.classes} classes'
+        return f'{self.method}{of}' + ''.join(f' by {name}' for name in self.contexts)
 
     @property
     def names(self) -> set[str]:
         """Names of the method's parameters."""
-        return set(signature(CALIBRATORS[self.method]).parameters)
+        names = set(signature(CALIBRATORS[self.method]).parameters)
+        if self.contexts:
+            names.add('context_capacity')
+        if self.contexts and self.method in FORMS:
+            names.add('context_rho')
+        return names
 
     def own(self, parameters: Parameters) -> Parameters:
         """Return those of the parameters that the method has."""
         return {name: value for name, value in parameters.items() if name in self.names}
 
     def make(self, **parameters: Any) -> Any:
-        given = {**self.own(BRISK), **parameters}
+        given = {**self.own(BRISK), **parameters, 'contexts': self.contexts}
         if self.classes == 1:
-            return create(self.method, **given)
-        return create_multiclass(self.method, self.classes, **given)
+            made: Any = create(self.method, **given)
+        else:
+            made = create_multiclass(self.method, self.classes, **given)
+        return InContexts(made) if self.contexts else made
 
     def learned(self, samples: list[Sample], **parameters: Any) -> Any:
         calibrator = self.make(**parameters)
@@ -88,7 +127,15 @@ class Case:
         return [max(self.classes, 2), -1, 0.5, math.nan, math.inf, None, '1']
 
 
-CASES = [Case(method, classes) for classes in (1, 3) for method in CALIBRATORS]
+ALIKE = ('tobs', 'hobs', 'windowed_temperature', 'identity')
+"""Methods that others stand for where there are contexts."""
+
+CASES = [
+    *[Case(method, classes) for classes in (1, 3) for method in CALIBRATORS],
+    *[Case(method, 1, ('class',)) for method in CALIBRATORS if method not in ALIKE],
+    *[Case(method, 1, ('class', 'range')) for method in FORMS],
+    *[Case(method, 3, ('class',)) for method in ('ops', 'temperature', 'hops')],
+]
 every_case = pytest.mark.parametrize('case', CASES, ids=str)
 
 
@@ -127,6 +174,8 @@ def parameter_sets(case: Case) -> st.SearchStrategy[Parameters]:
         'window': st.integers(10, 20),
         'refit_every': st.integers(1, 30),
         'warmup': st.integers(1, 30),
+        'context_capacity': st.integers(1, 6),
+        'context_rho': decades(-2, 6),
     }
     return st.fixed_dictionaries(
         {name: known.get(name, st.booleans()) for name in sorted(case.names)}

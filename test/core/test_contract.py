@@ -160,7 +160,19 @@ def test_a_ticket_holds_what_was_issued_though_the_clip_changes(case):
     assert learned_of(late.state()) == learned_of(prompt.state())
 
 
-@cases_of(['ops', 'beta', 'temperature', 'windowed_platt', 'isotonic', 'windowed_temperature'])
+# With contexts the forecasts as issued are a part of the state, and another test is for that.
+@pytest.mark.parametrize(
+    'case',
+    [
+        Case(method, classes)
+        for classes in (1, 3)
+        for method in (
+            *('ops', 'beta', 'temperature'),
+            *('windowed_platt', 'isotonic', 'windowed_temperature'),
+        )
+    ],
+    ids=str,
+)
 def test_a_late_label_is_learned_at_the_parameters_as_they_are_now(case):
     samples = case.samples(60)
     late = case.make()

@@ -28,6 +28,7 @@ OTHERS = {
     **{'gamma': 0.5, 'rho': 30.0, 'radius': 3, 'clip': 0.2, 'forgetting': 0.9, 'bins': 6},
     **{'pseudo_count': 2.0, 'seed': 4, 'window': 15, 'refit_every': 7, 'warmup': 15},
     **{'smooth': False, 'interpolate': True, 'averaging': False, 'spring': False, 'auto': False},
+    **{'context_capacity': 2, 'context_rho': 20.0},
 }
 """A value for each parameter that is not its default."""
 
@@ -100,7 +101,7 @@ def at_an_end(generator, name):
     limits = CALIBRATOR_LIMITS[name]
     if limits is None:
         return generator.random() < 0.5
-    if name in ('window', 'refit_every', 'warmup', 'bins'):
+    if name in ('window', 'refit_every', 'warmup', 'bins', 'context_capacity'):
         return generator.choice([limits.low, 20])
     low = 5e-324 if limits.low_open else limits.low
     high = math.nextafter(limits.high, 0.0) if limits.high_open else limits.high

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from inspect import signature
 from typing import Any
 
@@ -12,6 +13,11 @@ from calib_node.core.calibrators.calibeating import (
     TrackingOnlineBetaScaling,
     TrackingOnlinePlattScaling,
 )
+from calib_node.core.calibrators.contexts.chain import Chain
+from calib_node.core.calibrators.contexts.forms import FORMS
+from calib_node.core.calibrators.contexts.multiclass import ContextualOneVsRest
+from calib_node.core.calibrators.contexts.offset_calibrator import OffsetCalibrator
+from calib_node.core.calibrators.contexts.temperature import ContextualTemperature
 from calib_node.core.calibrators.ensemble import StepSizeEnsemble
 from calib_node.core.calibrators.hedging import HedgingOnlineBetaScaling, HedgingOnlinePlattScaling
 from calib_node.core.calibrators.identity import Identity
@@ -88,13 +94,28 @@ __all__ = [
 ]
 
 
-def create(name: str, **parameters: Parameter) -> Calibrator:
+def create(
+    name: str,
+    *,
+    contexts: Sequence[str] = (),
+    context_capacity: int = 200,
+    context_rho: float = 100.0,
+    **parameters: Parameter,
+) -> Calibrator:
     """Make the calibrator called `name`.
 
     Parameters
     ----------
     name : str
         A key of `CALIBRATORS`.
+    contexts : sequence of str
+        Names of the context variables; none: it knows no contexts. 'ops', 'beta' and 'temperature'
+        learn an offset for each context; every other method chains a calibrator for each context
+        to the shared one.
+    context_capacity : int
+        So many contexts are learned; all others share one more.
+    context_rho : float
+        As rho, of the offsets; larger is slower at the start.
     **parameters : float, int or bool
         The method's own parameters; `default_parameters` says what they are if not given.
 
@@ -114,14 +135,31 @@ def create(name: str, **parameters: Parameter) -> Calibrator:
     >>> calibrator.update(0.8, 0, ticket)
     >>> calibrator.updates
     1
+
+    With contexts:
+
+    >>> calibrator = create('ops', contexts=('class', 'range'))
+    >>> q, ticket = calibrator.issue(0.8, ('car', 2))
+    >>> calibrator.update(0.8, 0, ticket)
+    >>> list(calibrator.context_figures())
+    ['class car, range 2']
     """
-    method = _method(name)
-    check_names(name, parameters, signature(method).parameters)
-    calibrator: Calibrator = method(**parameters)
-    return calibrator
+    calibrator = _create(name, parameters)
+    if not len(contexts):
+        return calibrator
+    own = {'context_capacity': context_capacity, 'context_rho': context_rho}
+    return _with_contexts(calibrator, parameters, contexts, own, tallied=True)
 
 
-def create_multiclass(name: str, classes: int, **parameters: Parameter) -> MulticlassCalibrator:
+def create_multiclass(
+    name: str,
+    classes: int,
+    *,
+    contexts: Sequence[str] = (),
+    context_capacity: int = 200,
+    context_rho: float = 100.0,
+    **parameters: Parameter,
+) -> MulticlassCalibrator:
     """Make the calibrator called `name` for one probability per class.
 
     'temperature' learns one temperature for all classes. Every other method is taken one-vs-rest.
@@ -132,6 +170,9 @@ def create_multiclass(name: str, classes: int, **parameters: Parameter) -> Multi
         A key of `CALIBRATORS`.
     classes : int
         K, from 2 to 1000.
+    contexts, context_capacity, context_rho
+        As of `create`; each context has a temperature of its own, or in each class what it has in
+        a binary calibrator.
     **parameters : float, int or bool
         The method's own parameters; `default_parameters` says what they are if not given.
 
@@ -156,11 +197,41 @@ def create_multiclass(name: str, classes: int, **parameters: Parameter) -> Multi
     defaults = default_parameters(name, count)
     check_names(name, parameters, defaults)
     values = check_parameters({**defaults, **parameters})
+    own = {'context_capacity': context_capacity, 'context_rho': context_rho}
     at_once = _AT_ONCE.get(name)
-    if at_once is not None:
+    if at_once is not None and not (len(contexts) and name == MulticlassPlattScaling.name):
         calibrator: MulticlassCalibrator = at_once(count, **values)
+        if isinstance(calibrator, MulticlassTemperature) and len(contexts):
+            return ContextualTemperature(calibrator, contexts, **own)  # type: ignore[arg-type]
         return calibrator
-    return OneVsRest([create(name, **for_class(values, k)) for k in range(count)])
+    each = [for_class(values, k) for k in range(count)]
+    binary = [create(name, **of) for of in each]
+    if not len(contexts):
+        return OneVsRest(binary)
+    return ContextualOneVsRest(
+        [_with_contexts(b, of, contexts, own, tallied=False) for b, of in zip(binary, each)]
+    )
+
+
+def _create(name: str, parameters: dict[str, Any]) -> Calibrator:
+    method = _method(name)
+    check_names(name, parameters, signature(method).parameters)
+    calibrator: Calibrator = method(**parameters)
+    return calibrator
+
+
+def _with_contexts(
+    shared: Any, parameters: dict[str, Any], contexts: Sequence[str], own: Any, tallied: bool
+) -> OffsetCalibrator | Chain:
+    """Return a calibrator with contexts of a new one without, made with `parameters`."""
+    if shared.name in FORMS:
+        return OffsetCalibrator(shared, contexts, **own, tallied=tallied)
+    check_parameters({'context_rho': own['context_rho']})
+
+    def make(number: int) -> Calibrator:
+        return shared if not number else _create(shared.name, for_class(parameters, number))
+
+    return Chain(make, contexts, own['context_capacity'], tallied)
 
 
 def default_parameters(method: str, classes: int = 1) -> dict[str, Parameter]:

@@ -33,6 +33,8 @@ CALIBRATOR_LIMITS: dict[str, Interval | None] = {
     'spring': None,
     'auto': None,
     'warmup': Interval(1, 1_000_000, whole=True),
+    'context_capacity': Interval(1, 10_000, whole=True),
+    'context_rho': Interval(0.01, 1e12),
 }
 
 
