@@ -104,6 +104,7 @@ class Pipeline(Generic[P]):
         self.recent_predictions = Recent(RECENT_PREDICTIONS)
         self.recent_labels = Recent(RECENT_LABELS)
         self._bad_labels: deque[int] = deque()
+        self._contextual = calibrator.contextual
 
     @property
     def classes(self) -> int:
@@ -141,7 +142,11 @@ class Pipeline(Generic[P]):
             raise
         counts.predictions += 1
         self.recent_predictions.items.append(checked)
-        published, ticket = self.calibrator.issue(checked)
+        if not self._contextual:
+            published, ticket = self.calibrator.issue(checked)
+        else:
+            calibrator: Any = self.calibrator
+            published, ticket = calibrator.issue(checked, prediction.context)
         stamp = prediction.stamp
         if stamp:
             if checked is not raw:

@@ -62,9 +62,7 @@ class OnlineCalibration(base.Wrapper, base.Classifier):
     0.348
     """
 
-    def __init__(
-        self, classifier: base.Classifier, method: str = 'ops', **parameters: Any
-    ) -> None:
+    def __init__(self, classifier: base.Classifier, method: str = 'ops', **parameters: Any) -> None:
         self.classifier = classifier
         self.method = method
         self.parameters = parameters

@@ -13,7 +13,7 @@ import pytest
 from calib_node.core.calibrators import create
 from calib_node.stream.stream import Stream
 
-from .messages import MS, SECOND, built, header, heard, make, said, sent
+from .messages import MS, SECOND, built, header, heard, make, said, sent, stamped
 
 ARRAY = 'vision_msgs/Detection2DArray'
 TRACKS = 'my_msgs/Tracks'
@@ -394,3 +394,75 @@ def test_received_stamps_and_the_offset_of_labels():
 
 def test_message_objects_are_built_as_the_middleware_does():
     assert built(TRACKS).tracks == []
+
+
+CONTEXTS = {
+    'contexts': ['class', 'range'],
+    'raw__class_field': 'tracks[].label',
+    'context__range__field': 'tracks[].place',
+    'context__range__edges': [5, 10],
+}
+NEAR, EDGE, AWAY = {'x': 3.0, 'y': 0.0, 'z': 4.0 - 1e-9}, {'x': 3.0, 'z': 4.0}, {'y': -11.0}
+
+
+def test_contexts_of_objects():
+    stream = of_tracks(**CONTEXTS)
+    found: list[Any] = []
+    stream.pipeline.on_match.append(lambda m: found.append((m.context, m.label)))
+    places = (NEAR, EDGE, AWAY, {'x': math.nan})
+    stream.on_prediction(
+        tracks(at(1), *({'existence': 0.5, 'label': 7, 'place': place} for place in places))
+    )
+    stream.on_label(tracks(at(1), *({'seen': True} for _ in places)))
+    assert [context for context, _ in found] == [('7', 0), ('7', 1), ('7', 2), ('7', None)]
+    figures = stream.status().figures
+    shown = figures['context class 7, range 2']
+    assert shown.startswith('1 labels, ECE 0.')
+    assert 'offset +' in shown
+    assert figures['contexts'] == '4'
+
+
+def test_contexts_learn_what_is_their_own():
+    stream = of_tracks(**CONTEXTS)
+    rng = np.random.default_rng(1)
+    near = {'existence': 0.5, 'place': NEAR}
+    away = {'existence': 0.5, 'place': AWAY}
+    for number in range(1, 400):
+        stream.on_prediction(tracks(at(number), near, away))
+        truth = [{'seen': bool(rng.uniform() < share)} for share in (0.9, 0.1)]
+        stream.on_label(tracks(at(number), *truth))
+    answer = heard(TRACKS, stream.on_prediction(tracks(at(500), near, away)))
+    assert [t.existence for t in answer.tracks] == pytest.approx([0.9, 0.1], abs=0.05)
+
+
+def test_more_contexts_than_the_capacity_share_one_which_is_said():
+    stream = of_tracks(context__capacity=2, **CONTEXTS)
+    objects = [{'existence': 0.5, 'label': label} for label in range(4)]
+    stream.on_prediction(tracks(at(1), *objects))
+    stream.on_label(tracks(at(1), *({'seen': True} for _ in objects)))
+    assert said(stream.status(), 'more contexts than context.capacity 2', 'set it higher')
+
+
+def test_contexts_of_one_object():
+    stream = make(
+        raw__type='my_msgs/Joints',
+        raw__stamp_field='stamp',
+        raw__value_field='position[0]',
+        contexts=['first', 'rank'],
+        context__first__field='name[0]',
+        context__rank__field='rank',
+        context__rank__edges=[0.5],
+    )
+    found: list[Any] = []
+    stream.pipeline.on_match.append(lambda m: found.append((m.context, m.raw, m.label)))
+    for number, given in enumerate(({'name': ['hip'], 'rank': 1}, {'rank': -1})):
+        answer = stream.on_prediction(
+            sent('my_msgs/Joints', stamp=list(divmod(at(number), SECOND)), position=[0.25], **given)
+        )
+        assert heard('my_msgs/Joints', answer).position.tolist() == pytest.approx([0.25], abs=0.1)
+        stream.on_label(stamped(at(number), 1))
+    assert found == [(('hip', 1), 0.25, 1), ((None, 0), 0.25, 1)]
+    assert 'context first hip, rank 1' in stream.status().figures
+    nothing = sent('my_msgs/Joints', stamp=list(divmod(at(3), SECOND)))
+    assert stream.on_prediction(nothing) == nothing
+    assert stream.pipeline.counts.no_opinion == 1

@@ -84,8 +84,6 @@ class Learner(ABC):
     """
 
     name: ClassVar[str]
-    contextual: ClassVar[bool] = False
-    """Whether `issue` takes the context of a forecast."""
     fixed: ClassVar[frozenset[str]] = frozenset()
     """Names of the parameters that cannot change once it has begun to learn."""
 

@@ -170,9 +170,7 @@ class ContextualOneVsRest(ContextualClasses, OneVsRest):
     def _restore(self, state: dict[str, Any], parameters: dict[str, Any], updates: int) -> None:
         contexts = state['contexts']
         known, tallies = self._read_contexts(contexts, updates)
-        states = (
-            self._states(state, parameters) if self.name == 'ops' else state.get('calibrators')
-        )
+        states = self._states(state, parameters) if self.name == 'ops' else state.get('calibrators')
         if not contexts and isinstance(states, list):
             states = [_without_contexts(own) for own in states]
         before = self._calibrators

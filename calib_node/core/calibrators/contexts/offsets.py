@@ -70,9 +70,7 @@ class Offsets:
     update).
     """
 
-    def __init__(
-        self, shared: NewtonLearner, form: Form, known: KnownContexts, rho: float
-    ) -> None:
+    def __init__(self, shared: NewtonLearner, form: Form, known: KnownContexts, rho: float) -> None:
         self.shared, self.form, self.rho = shared, form, rho
         self.start(known)
 
