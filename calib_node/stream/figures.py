@@ -12,6 +12,7 @@ from calib_node.core.metrics import LOG_LOSS_CLIP
 from calib_node.core.metrics.rolling_scores import RollingWindow
 from calib_node.core.pipeline import Pipeline
 from calib_node.core.refusal import REASONS
+from calib_node.stream.input_parameters import ContextVariable
 
 SCORES = ('ECE', 'Brier score', f'log-loss (clip {LOG_LOSS_CLIP:g})')
 MULTICLASS_SCORES = (
@@ -72,22 +73,51 @@ def figures_of(
             'missed objects': str(counts.missed),
             'ambiguous labels': str(counts.ambiguous),
         }
-    figures |= _contexts(calibrator)
     return figures
 
 
-def _contexts(calibrator: Any) -> dict[str, str]:
+def context_figures(calibrator: Any, variables: Sequence[ContextVariable]) -> dict[str, str]:
     """Return the figures of each context: labels, ECE, log-loss and what it has of its own."""
     figures = {}
     by_context = calibrator.context_figures() if calibrator.contextual else {}
-    for name, own in by_context.items():
+    for own in by_context.values():
         text = f'{own.count} labels, ECE {own.ece:.4f}, log-loss {own.log_loss:.4f}'
         if own.offset is not None:
             text += f', offset {own.offset:+.4f}'
         if own.share is not None:
             text += f', share {own.share:.4f}'
-        figures[f'context {name}'] = text
+        figures[f'context {context_text(own.context, variables)}'] = text
     return figures
+
+
+def context_text(context: Sequence[Any], variables: Sequence[ContextVariable]) -> str:
+    """Return the name of a context.
+
+    Examples
+    --------
+    >>> variables = [ContextVariable('class', '', ()), ContextVariable('range', '', (5.0, 10.0))]
+    >>> [context_text(('car', k), variables) for k in (0, 1, 2, None)]
+    ['class car, range < 5', 'class car, range 5 to 10', 'class car, range >= 10', \
+'class car, range unknown']
+    """
+    if not context:
+        return 'of all others'
+    return ', '.join(
+        f'{variable.name} {_value(value, variable.edges)}'
+        for value, variable in zip(context, variables, strict=True)
+    )
+
+
+def _value(value: Any, edges: Sequence[float]) -> str:
+    if value is None:
+        return 'unknown'
+    if not edges:
+        return str(value)
+    if value == 0:
+        return f'< {edges[0]:g}'
+    if value == len(edges):
+        return f'>= {edges[-1]:g}'
+    return f'{edges[value - 1]:g} to {edges[value]:g}'
 
 
 def _scores(window: RollingWindow[Any], names: Sequence[str]) -> dict[str, str]:

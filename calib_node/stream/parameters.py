@@ -115,7 +115,7 @@ class Spec:
         if isinstance(given, (str, bytes)) or not isinstance(given, (Sequence, array)):
             raise self._refused(wanted, value)
         if self.length not in (None, len(given)):
-            raise self._refused(wanted, list(given))
+            raise self._refused(wanted, None if value is None else list(given))
         if self.items is str:
             texts = [_as_text(item) for item in given]
             found = tuple(text for text in texts if text is not None)

@@ -19,7 +19,7 @@ from calib_node.stream.assembly import (
     make_pipeline,
 )
 from calib_node.stream.definitions import Messages
-from calib_node.stream.figures import figures_of
+from calib_node.stream.figures import context_figures, figures_of
 from calib_node.stream.inputs import Tell, make_inputs
 from calib_node.stream.judgement import beyond_clip, judged, noted
 from calib_node.stream.settings import Settings
@@ -94,6 +94,7 @@ class Stream:
             list(noted(pipeline, settings, reader, beyond)),
             figures_of(pipeline, beyond, reader.ignored),
         )
+        status.figures |= context_figures(pipeline.calibrator, settings.context.variables)
         status.findings += [(Level.WARN, note) for note in settings.notes]
         if self.keeper is not None:
             status.findings += [(Level.WARN, note) for note in self.keeper.notes]

@@ -287,7 +287,10 @@ class Client:
     def get(self, *names: str) -> list[Any]:
         request = GetParameters.Request(names=list(names))
         response = self.call(GetParameters, f'{self.full_name}/get_parameters', request)
-        return [parameter_value_to_python(value) for value in response.values]
+        values = [parameter_value_to_python(value) for value in response.values]
+        # A list may be of any kind here; what is declared is a tuple.
+        scalars = (bool, int, float, str, type(None))
+        return [value if isinstance(value, scalars) else tuple(value) for value in values]
 
     def describe(self, *names: str) -> list[Any]:
         request = DescribeParameters.Request(names=list(names))

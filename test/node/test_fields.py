@@ -189,7 +189,8 @@ STATUS = {'raw.type': 'diagnostic_msgs/msg/DiagnosticArray'}
                 'raw.stamping': 'arrival',
             },
             "raw.value_field: 'layout.dim[0].size' does not hold a floating point number but "
-            'uint32, so a probability cannot be written back',
+            'uint32, so a probability cannot be written back: set raw.scale to the numbers that '
+            'mean 0 and 1, such as [0.0, 100.0]',
         ),
         (
             {
@@ -197,8 +198,8 @@ STATUS = {'raw.type': 'diagnostic_msgs/msg/DiagnosticArray'}
                 'raw.value_field': 'poses[0].position.x',
                 'raw.stamp_field': 'poses[0].position',
             },
-            "raw.stamp_field: 'poses[0].position' is not a builtin_interfaces/Time, but "
-            'geometry_msgs/Point',
+            "raw.stamp_field: 'poses[0].position' is not a builtin_interfaces/Time nor "
+            '[sec, nanosec], but geometry_msgs/Point',
         ),
         (
             {'label.type': 'diagnostic_msgs/msg/DiagnosticArray', 'label.value_field': 'status'},

@@ -20,6 +20,7 @@ from calib_node.stream.table import BY_NAME, TABLE
 from .harness import SECOND, World, pipeline
 
 STAMPS = iter(range(1000 * SECOND, 10**9 * SECOND, SECOND))
+TYPES_OF_LISTS = {str: Parameter.Type.STRING_ARRAY, float: Parameter.Type.DOUBLE_ARRAY}
 SAMPLES = [(0.9, 0), (0.8, 0), (0.7, 1), (0.95, 0), (0.2, 1)]
 
 
@@ -37,7 +38,12 @@ def test_every_parameter_is_declared_with_its_default_and_no_other(client):
 def test_every_parameter_is_described(client):
     for spec, descriptor in zip(TABLE, client.describe(*BY_NAME), strict=True):
         assert descriptor.name == spec.name
-        assert descriptor.type == Parameter.Type.from_parameter_value(spec.default).value
+        assert (
+            descriptor.type
+            == TYPES_OF_LISTS.get(
+                spec.items, Parameter.Type.from_parameter_value(spec.default)
+            ).value
+        )
         assert descriptor.read_only is not spec.live
         assert descriptor.description.startswith(spec.meaning)
         assert spec.unit in descriptor.description

@@ -416,10 +416,14 @@ def test_contexts_of_objects():
     stream.on_label(tracks(at(1), *({'seen': True} for _ in places)))
     assert [context for context, _ in found] == [('7', 0), ('7', 1), ('7', 2), ('7', None)]
     figures = stream.status().figures
-    shown = figures['context class 7, range 2']
+    shown = figures['context class 7, range >= 10']
     assert shown.startswith('1 labels, ECE 0.')
     assert 'offset +' in shown
     assert figures['contexts'] == '4'
+    assert [name for name in figures if name.startswith('context ')] == [
+        'context class 7, range < 5', 'context class 7, range 5 to 10',
+        'context class 7, range >= 10', 'context class 7, range unknown',
+    ]  # fmt: skip
 
 
 def test_contexts_learn_what_is_their_own():
@@ -441,6 +445,7 @@ def test_more_contexts_than_the_capacity_share_one_which_is_said():
     stream.on_prediction(tracks(at(1), *objects))
     stream.on_label(tracks(at(1), *({'seen': True} for _ in objects)))
     assert said(stream.status(), 'more contexts than context.capacity 2', 'set it higher')
+    assert 'context of all others' in stream.status().figures
 
 
 def test_contexts_of_one_object():
@@ -462,7 +467,42 @@ def test_contexts_of_one_object():
         assert heard('my_msgs/Joints', answer).position.tolist() == pytest.approx([0.25], abs=0.1)
         stream.on_label(stamped(at(number), 1))
     assert found == [(('hip', 1), 0.25, 1), ((None, 0), 0.25, 1)]
-    assert 'context first hip, rank 1' in stream.status().figures
+    assert 'context first hip, rank >= 0.5' in stream.status().figures
     nothing = sent('my_msgs/Joints', stamp=list(divmod(at(3), SECOND)))
     assert stream.on_prediction(nothing) == nothing
     assert stream.pipeline.counts.no_opinion == 1
+
+
+def test_labels_that_nobody_can_tell_are_noted_or_warned_about():
+    stream = of_tracks()
+    for number in range(1, 5):
+        stream.on_prediction(tracks(at(number), {'existence': 0.5}))
+        stream.on_label(tracks(at(number), {'seen': True}, {'seen': True}))
+    status = stream.status()
+    assert said(status, '8 labels came in messages of another length', 'match.objects to id')
+    assert status.figures['ambiguous labels'] == '8'
+    for number in range(5, 20):
+        stream.on_prediction(tracks(at(number), {'existence': 0.5}))
+        stream.on_label(tracks(at(number), {'seen': True}))
+    status = stream.status()
+    assert status.level == 0
+    assert '8 labels came in messages of another length' in status.notes[-1]
+
+
+def test_ids_that_are_twice_in_a_message():
+    stream = make(preset=ARRAY, match__objects='id')
+    stream.on_prediction(
+        detections(at(1), detection(LEFT, 'a', car=0.5), detection(LEFT, 'a', car=0.5))
+    )
+    stream.on_label(detections(at(1), detection(LEFT, 'a', car=1.0)))
+    assert said(stream.status(), '1 labels were of an id that is twice', 'an id of its own')
+
+
+def test_true_objects_that_no_prediction_finds():
+    stream = make(preset=ARRAY)
+    for number in range(1, 30):
+        stream.on_prediction(detections(at(number), detection(LEFT, car=0.5)))
+        stream.on_label(detections(at(number), detection(LEFT, Car=1.0)))
+    sentence = said(stream.status(), 'true objects was found', 'set match.iou below 0.5')
+    assert 'let predictions and labels have the same class names' in sentence
+    assert stream.status().figures['missed objects'] == '29'

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import fields
 from inspect import signature
 
@@ -21,6 +22,7 @@ from spec_values import (
 
 from calib_node.core.calibrators import CALIBRATORS
 from calib_node.stream.parameters import ParameterError
+from calib_node.stream.presets import PRESETS
 from calib_node.stream.settings import Settings
 from calib_node.stream.table import BY_NAME, OF_METHODS, TABLE, Parameters
 
@@ -226,3 +228,106 @@ def test_a_change_of_an_unknown_or_bad_value_is_refused_by_name():
 def test_what_was_unknown_at_the_start_stays_warned_about():
     settings = Settings.from_mapping({'gama': 0.5})
     assert settings.changed({'gamma': 0.5}).notes == settings.notes
+
+
+# Lists
+
+
+@pytest.mark.parametrize(
+    ('name', 'given', 'taken'),
+    [
+        ('label.positive', ['SUCCESS', 4, -1, True, 0.5], ('SUCCESS', '4', '-1', 'true', '0.5')),
+        ('label.ignore', None, ()),
+        ('label.ignore', [], ()),
+        ('label.negative', (), ()),
+        ('class_names', ('a', 'b'), ('a', 'b')),
+        ('raw.no_opinion', [-1, '1e3'], (-1.0, 1000.0)),
+        ('raw.no_opinion', array('d', [255.0]), (255.0,)),
+        ('raw.scale', [0, 100], (0.0, 100.0)),
+        ('raw.scale', array('q', [1, 99]), (1.0, 99.0)),
+    ],
+)
+def test_lists_of_texts_and_of_numbers(name, given, taken):
+    value = Settings.from_mapping({name: given}).values[name]
+    assert (value, [type(item) for item in value]) == (taken, [type(item) for item in taken])
+
+
+@pytest.mark.parametrize(
+    ('name', 'given', 'words'),
+    [
+        ('label.positive', 'SUCCESS', 'must be a list of texts, such as ["a", "b"], not \'SUCCESS'),
+        ('label.positive', [None], 'must be a list of texts'),
+        ('label.positive', [['a']], 'must be a list of texts'),
+        ('label.positive', b'ab', 'must be a list of texts'),
+        ('raw.no_opinion', ['a'], "must be a list of numbers, such as [0.0, 1.0], not ['a']"),
+        ('raw.no_opinion', [True], 'must be a list of numbers'),
+        ('raw.no_opinion', [float('nan')], 'must be a list of numbers'),
+        ('raw.no_opinion', -1.0, 'must be a list of numbers'),
+        ('raw.scale', [100.0], 'must be 2 numbers, such as [0.0, 1.0], not [100.0]'),
+        ('raw.scale', [], 'must be 2 numbers'),
+        ('raw.scale', None, 'must be 2 numbers, such as [0.0, 1.0], not an empty value'),
+    ],
+)
+def test_what_is_no_such_list(name, given, words):
+    assert f'{name} {words}' in refusal({name: given})
+
+
+# Contexts
+
+
+def test_each_context_has_parameters_of_its_own():
+    given = {
+        'raw.type': 'a/B',
+        'raw.value_field': 'c',
+        'contexts': ['kind', 'range'],
+        'context': {
+            'kind': {'field': 'd'},
+            'range': {'field': 'e', 'edges': [1, 2]},
+            'capacity': 5,
+        },
+    }
+    settings = Settings.from_mapping(given)
+    assert settings.notes == settings.unknown == ()
+    assert list(settings.values)[-4:] == [
+        'context.kind.field', 'context.kind.edges', 'context.range.field', 'context.range.edges'
+    ]  # fmt: skip
+    kind, range_ = settings.context.variables
+    assert (kind.name, kind.field, kind.edges) == ('kind', 'd', ())
+    assert (range_.name, range_.field, range_.edges) == ('range', 'e', (1.0, 2.0))
+    assert settings.context.capacity == 5
+    with pytest.raises(ParameterError, match=r'^context\.kind\.field is read once'):
+        settings.changed({'context.kind.field': 'x'})
+    assert settings.changed({'gamma': 0.5}).context == settings.context
+    with pytest.raises(ParameterError, match=r'^context\.range\.edges must be a list of numbers'):
+        Settings.from_mapping({**given, 'context': {'range': {'edges': ['far']}}})
+
+
+# Classes by their names, and presets
+
+
+def test_names_say_how_many_classes_there_are():
+    settings = Settings.from_mapping(
+        {'class_names': ['a', 'b', 'c', 'd', 'e'], 'label.type': 'x/Y'}
+    )
+    assert settings.classes == settings.values['classes'] == 5
+    assert settings.calibrator['clip'] == 0.002
+    assert Settings.from_mapping({'class_names': ['a', 'b'], 'classes': 2}).classes == 2
+    assert settings.changed({'gamma': 0.5}).classes == 5
+
+
+@pytest.mark.parametrize('name', PRESETS)
+def test_a_preset_is_the_default_of_what_it_sets(name):
+    settings = Settings.from_mapping({'preset': name})
+    assert settings.notes == settings.unknown == ()
+    assert {key: settings.values[key] for key in PRESETS[name]} == PRESETS[name]
+    for key, value in PRESETS[name].items():
+        assert settings.specs[key].default == value
+    rest = {'preset', *PRESETS[name]}
+    assert {k: v for k, v in settings.values.items() if k not in rest} == {
+        k: v for k, v in DEFAULTS.values.items() if k not in rest
+    }
+
+
+def test_an_unknown_preset_is_refused_with_the_names():
+    sentence = refusal({'preset': 'vision_msgs/Detection'})
+    assert all(name in sentence for name in PRESETS)
