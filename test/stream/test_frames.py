@@ -506,3 +506,30 @@ def test_true_objects_that_no_prediction_finds():
     sentence = said(stream.status(), 'true objects was found', 'set match.iou below 0.5')
     assert 'let predictions and labels have the same class names' in sentence
     assert stream.status().figures['missed objects'] == '29'
+
+
+def test_live_parameters_change_with_objects_and_contexts():
+    stream = of_tracks(**CONTEXTS)
+    settings = stream.settings.changed({'gamma': 0.5, 'match.tolerance': 0.5, 'label.offset': 1.0})
+    stream.check(settings)
+    stream.configure(settings)
+    assert stream.pipeline.calibrator.parameters()['gamma'] == 0.5
+    stream.on_prediction(tracks(at(11), {'existence': 0.5}))
+    stream.on_label(tracks(at(4), {'seen': True}))
+    stream.on_prediction(tracks(at(30), {'existence': 0.5}))
+    assert stream.pipeline.counts.learned == 1
+
+
+def test_what_contexts_learned_is_saved_and_goes_on(tmp_path):
+    state = {'state__enabled': True, 'state__file': str(tmp_path / 'state.yaml')}
+    before = of_tracks(**CONTEXTS, **state)
+    before.keep('/calib_node', {})
+    message = tracks(at(50), {'existence': 0.5, 'place': NEAR}, {'existence': 0.5, 'place': AWAY})
+    for number in range(1, 20):
+        before.on_prediction(tracks(at(number), {'existence': 0.5, 'place': NEAR}))
+        before.on_label(tracks(at(number), {'seen': True}))
+    before.close()
+    after = of_tracks(**CONTEXTS, **state)
+    after.keep('/calib_node', {})
+    assert after.on_prediction(message) == before.on_prediction(message) != message
+    after.close()
