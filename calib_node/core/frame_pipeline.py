@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from calib_node.core.matching import IdMatcher, Matcher, reconfigure
 from calib_node.core.matching.assignment import Assigned, Assignment, by_key
 from calib_node.core.matching.frames import IssuedFrame
 from calib_node.core.matching.ids import Keyed
-from calib_node.core.pipeline import Pipeline
+from calib_node.core.pipeline import JUDGED, Pipeline
 from calib_node.core.refusal import Refused
 from calib_node.core.samples import Bools, Floats, Frame, LabelFrame, P, Prediction
 
@@ -53,6 +54,8 @@ class FramePipeline(Pipeline[P]):
     ----------
     assignment : Assignment or None
         It may be replaced by one with other thresholds.
+    recent_truths : deque of str
+        What became of the last labels whose message was found: found, missed or ambiguous.
 
     Examples
     --------
@@ -79,6 +82,7 @@ class FramePipeline(Pipeline[P]):
     ) -> None:
         super().__init__(calibrator, matcher, bins, window, learning)
         self.assignment = assignment
+        self.recent_truths: deque[str] = deque(maxlen=JUDGED)
 
     def predict_frame(self, frame: Frame) -> Answer:
         """Return what the objects of a message are calibrated to, and learn from earlier labels.
@@ -227,8 +231,7 @@ class FramePipeline(Pipeline[P]):
         found: dict[int, tuple[IssuedFrame, list[tuple[int, float]]]] = {}
         for issued, labels in pairs:
             assigned = self._assign(issued, labels)
-            self.counts.missed += assigned.missed
-            self.counts.ambiguous += assigned.ambiguous
+            self._look_at_truths(labels, assigned)
             found.setdefault(id(issued), (issued, []))[1].extend(assigned.pairs)
         learned: list[Any] = [
             (_one(issued, index), int(y))
@@ -236,6 +239,14 @@ class FramePipeline(Pipeline[P]):
             for index, y in sorted(objects)
         ]
         super()._learn(learned)
+
+    def _look_at_truths(self, labels: Any, assigned: Assigned) -> None:
+        missed, ambiguous = assigned.missed, assigned.ambiguous
+        self.counts.missed += missed
+        self.counts.ambiguous += ambiguous
+        found = len(labels) - missed - ambiguous
+        for became, number in (('found', found), ('missed', missed), ('ambiguous', ambiguous)):
+            self.recent_truths.extend([became] * min(number, JUDGED))
 
     def _assign(self, issued: IssuedFrame, labels: Any) -> Assigned:
         if issued.refused:

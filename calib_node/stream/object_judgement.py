@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from calib_node.core.frame_pipeline import FramePipeline
 from calib_node.core.pipeline import Pipeline
 from calib_node.stream.table import Parameters
 
@@ -28,12 +30,12 @@ def judged_objects(pipeline: Pipeline[Any], settings: Parameters) -> Iterator[st
     str
         A sentence that names the remedy.
     """
-    counts = pipeline.counts
-    if counts.ambiguous > counts.learned:
-        yield f'{counts.ambiguous} labels {_why_ambiguous(settings)}'
-    if counts.missed >= ENOUGH and not _found(pipeline):
+    last = _last_truths(pipeline)
+    if 2 * last['ambiguous'] > last.total():
+        yield f'{_of(last, "ambiguous")} labels {_why_ambiguous(settings)}'
+    if last['missed'] == last.total() >= ENOUGH:
         yield (
-            f'none of the last {counts.missed} true objects was found by a prediction: '
+            f'none of the last {last.total()} true objects was found by a prediction: '
             f'{_looser(settings)}'
         )
     if getattr(pipeline.calibrator, 'overflowed', False):
@@ -45,9 +47,9 @@ def judged_objects(pipeline: Pipeline[Any], settings: Parameters) -> Iterator[st
 
 def noted_objects(pipeline: Pipeline[Any], settings: Parameters) -> Iterator[str]:
     """Yield what is worth a look, as in `judged_objects`."""
-    counts = pipeline.counts
-    if 0 < counts.ambiguous <= counts.learned:
-        yield f'{counts.ambiguous} labels {_why_ambiguous(settings)}'
+    last = _last_truths(pipeline)
+    if 0 < 2 * last['ambiguous'] <= last.total():
+        yield f'{_of(last, "ambiguous")} labels {_why_ambiguous(settings)}'
     left_out = getattr(pipeline.calibrator, 'left_out', '')
     if left_out:
         yield left_out
@@ -66,9 +68,12 @@ def _why_ambiguous(settings: Parameters) -> str:
     )
 
 
-def _found(pipeline: Pipeline[Any]) -> bool:
-    """Return whether any of the last matches was of a true object."""
-    return any(n and share > 0.0 for n, _, share in pipeline.scores.raw.table())
+def _last_truths(pipeline: Pipeline[Any]) -> Counter[str]:
+    return Counter(pipeline.recent_truths if isinstance(pipeline, FramePipeline) else ())
+
+
+def _of(last: Counter[str], became: str) -> str:
+    return f'{last[became]} of the last {last.total()}'
 
 
 def _looser(settings: Parameters) -> str:

@@ -118,7 +118,7 @@ def test_a_state_of_another_method_or_of_other_classes_is_refused():
         calibrator = case.learned(case.samples(5))
         before = calibrator.state()
         for other, state in states.items():
-            # What is shared by the contexts is read by those who know none, and the other way round.
+            # What is shared by the contexts is read by those who know none, and the reverse.
             if (other.method, other.classes) != (case.method, case.classes):
                 sentence = refusal(calibrator, state)
                 assert_sentence(sentence, (case, other))

@@ -479,14 +479,16 @@ def test_labels_that_nobody_can_tell_are_noted_or_warned_about():
         stream.on_prediction(tracks(at(number), {'existence': 0.5}))
         stream.on_label(tracks(at(number), {'seen': True}, {'seen': True}))
     status = stream.status()
-    assert said(status, '8 labels came in messages of another length', 'match.objects to id')
+    assert said(
+        status, '8 of the last 8 labels came in messages of another length', 'match.objects to id'
+    )
     assert status.figures['ambiguous labels'] == '8'
     for number in range(5, 20):
         stream.on_prediction(tracks(at(number), {'existence': 0.5}))
         stream.on_label(tracks(at(number), {'seen': True}))
     status = stream.status()
     assert status.level == 0
-    assert '8 labels came in messages of another length' in status.notes[-1]
+    assert '8 of the last 23 labels came in messages of another length' in status.notes[-1]
 
 
 def test_ids_that_are_twice_in_a_message():
@@ -506,6 +508,9 @@ def test_true_objects_that_no_prediction_finds():
     sentence = said(stream.status(), 'true objects was found', 'set match.iou below 0.5')
     assert 'let predictions and labels have the same class names' in sentence
     assert stream.status().figures['missed objects'] == '29'
+    stream.on_prediction(detections(at(30), detection(LEFT, car=0.5)))
+    stream.on_label(detections(at(30), detection(LEFT, car=1.0)))
+    assert 'true objects' not in stream.status().message
 
 
 def test_live_parameters_change_with_objects_and_contexts():
