@@ -29,7 +29,9 @@ def random_tables(random: Random) -> Tables:
     tables: dict[str, dict[str, str]] = {}
     for number in range(random.randrange(1, 5)):
         fields = range(random.choice((0, 1, 2, 2, 3, 3, 4)))
-        tables[f'r/T{number}'] = {f'f{i}': _random_type(random, list(tables)) for i in fields}
+        # Those of fixed size are passed in one step, if they are regular.
+        drawn = random.choice((_random_type, _random_numbers))
+        tables[f'r/T{number}'] = {f'f{i}': drawn(random, list(tables)) for i in fields}
     others = list(tables)
     tables[ROOT] = {f'f{i}': _random_type(random, others) for i in range(1, random.randrange(2, 6))}
     tables[ROOT] |= {'sec': 'int32', 'nanosec': 'uint32'}
@@ -40,6 +42,10 @@ def _random_type(random: Random, others: list[str]) -> str:
     one = random.choice([random.choice(list(CODES)), 'string', 'string<8>', *others[-2:] * 2])
     array = random.choice(['{}', '{}', 'sequence<{}>', 'sequence<{}>', 'sequence<{}, 3>', '{}[2]'])
     return array.format(one)
+
+
+def _random_numbers(random: Random, _: list[str]) -> str:
+    return random.choice(('{}', '{}', '{}[2]')).format(random.choice(list(CODES)))
 
 
 def random_value(random: Random, tables: Definitions, text: str) -> Any:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calib_node.core.refusal import Refused
-from calib_node.stream.cdr.reader import SerializedReader
+from calib_node.stream.cdr.reader import Place, SerializedReader
 from calib_node.stream.cdr.wire import Unsupported
 from calib_node.stream.columns import VALUE, Column, Columns, Form, Layout
 from calib_node.stream.object_reader import ObjectReader
@@ -198,7 +198,7 @@ def test_what_comes_after_the_message_stays():
 def test_a_name_that_others_read_otherwise_is_read_as_an_object(name):
     data = DATA[:12] + name + DATA[20:]
     columns = reader('scores[]', 'name').read(data)
-    assert not isinstance(columns.carrier, tuple)
+    assert not isinstance(columns.carrier, Place)
     assert columns.texts['name'] == [name[4:7].split(b'\0')[0].decode()]
 
 
@@ -206,7 +206,7 @@ def test_bytes_that_are_no_text_are_read_as_the_object_reads_them():
     for name in (b'\xff\xfe', b'\xe2\x82', b'\xc3\xa9', b'\xf0\x9f'):
         data = DATA[:16] + name + DATA[18:]
         columns = reader('scores[]', 'name').read(data)
-        assert isinstance(columns.carrier, tuple)
+        assert isinstance(columns.carrier, Place)
         assert columns.texts['name'] == [name.decode('utf-8', 'replace')]
 
 
@@ -215,6 +215,28 @@ def test_other_encodings_are_for_the_object(kind):
     with pytest.raises(Refused) as refused:
         reader().read(kind + DATA[2:])
     assert refused.value.reason == 'undecodable'
+
+
+TOLD = Tables(
+    {
+        'm/One': {'name': 'string', 'score': 'float'},
+        'm/All': {'all': 'sequence<m/One>', 'names': 'sequence<string>', 'scores': 'float[2]'},
+    }
+)
+TWO_NULS = (
+    b'\x00\x01\x00\x00\x01\x00\x00\x00\x04\x00\x00\x00ab\x00\x00\x00\x00\x00\x3f'
+    b'\x01\x00\x00\x00\x04\x00\x00\x00ab\x00\x00\x00\x00\x80\x3f\x00\x00\x00\x00'
+)
+
+
+@pytest.mark.parametrize(
+    ('path', 'value'), [('all[name=ab].score', 0.5), ('scores[names=ab]', 1.0)]
+)
+def test_a_telling_name_that_others_read_otherwise_is_read_as_an_object(path, value):
+    column = Column(VALUE, check_path(TOLD, 'm/All', path, 'a.field'), Form.NUMBER)
+    columns = SerializedReader(TOLD, Layout('m/All', (column,))).read(TWO_NULS)
+    assert not isinstance(columns.carrier, Place)
+    assert columns.numbers[VALUE].tolist() == [value]
 
 
 def test_a_length_beyond_all_bytes_takes_no_memory():

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from calib_node.stream.cdr.program import Program
+from calib_node.stream.cdr.program import Program, Unknown
 from calib_node.stream.cdr.wire import Unsupported
 from calib_node.stream.columns import VALUE, Column, Form, Layout
 from calib_node.stream.object_reader import ObjectReader
@@ -14,16 +14,16 @@ from calib_node.stream.readers import reader_of
 
 from .plain_cdr import Tables
 
-HYPOTHESIS = {'hypothesis': 'v/Score', 'pose': 'double[43]'}
 TABLES = Tables(
     {
         'v/Time': {'sec': 'int32', 'nanosec': 'uint32'},
         'v/Header': {'stamp': 'v/Time', 'frame_id': 'string'},
         'v/Score': {'class_id': 'string', 'score': 'double'},
-        'v/Result': HYPOTHESIS,
+        'v/Result': {'hypothesis': 'v/Score', 'pose': 'double[43]'},
         'v/Detection': {'header': 'v/Header', 'results': 'sequence<v/Result>', 'id': 'string'},
         'v/Detections': {'header': 'v/Header', 'detections': 'sequence<v/Detection>'},
         'v/Joints': {'name': 'sequence<string>', 'position': 'sequence<double>', 'last': 'uint8'},
+        'v/Bounded': {'scores': 'sequence<float, 2>', 'name': 'string<3>'},
         'v/Wide': {'score': 'double', 'name': 'wstring'},
         'v/Lost': {'score': 'double', 'other': 'v/Nowhere'},
         'v/Self': {'score': 'double', 'other': 'sequence<v/Self>'},
@@ -134,3 +134,13 @@ def test_elements_told_by_an_array_beside():
     data = b'\0\1\0\0\2\0\0\0\4\0\0\0hip\0\6\0\0\0elbow\0\0\0\2\0\0\0' + bytes(20) + b'\0'
     # The numbers begin at 32, and that of the elbow is the second.
     assert walk.run(data)[0] == [40]
+
+
+def test_what_is_longer_than_its_bound_is_not_understood():
+    walk = program('v/Bounded', 'scores[]')
+    two = b'\0\1\0\0\2\0\0\0' + bytes(8)
+    assert walk.run(two + b'\4\0\0\0abc\0') == ([4], [2])
+    with pytest.raises(Unknown):
+        walk.run(two + b'\5\0\0\0abcd\0')
+    with pytest.raises(Unknown):
+        walk.run(b'\0\1\0\0\3\0\0\0' + bytes(12) + b'\4\0\0\0abc\0')
