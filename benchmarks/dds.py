@@ -60,13 +60,15 @@ def ros() -> Iterator[None]:
         rclpy.try_shutdown()
 
 
-class Client:
-    """Publishes predictions and labels, and hears the answers.
+class Peer:
+    """Publishes serialized predictions and labels of a type, and hears the answers.
 
     Parameters
     ----------
+    kind : type
+        Of the messages.
     on_answer : callable
-        Called with stamp and calibrated probability.
+        Called with the bytes of a calibrated prediction.
 
     Attributes
     ----------
@@ -74,36 +76,23 @@ class Client:
         From the signal to the end of the last process under test.
     """
 
-    def __init__(self, on_answer: Callable[[int, float], None]) -> None:
+    def __init__(self, kind: Any, on_answer: Callable[[bytes], None]) -> None:
         self.node = Node('client')
         self._executor = EventsExecutor()
         self._executor.add_node(self.node)
-        self._predictions = self.node.create_publisher(
-            Float64MultiArray, 'raw_probabilities', RELIABLE
-        )
-        self._labels = self.node.create_publisher(Float64MultiArray, 'labels', RELIABLE)
+        self._predictions = self.node.create_publisher(kind, 'raw_probabilities', RELIABLE)
+        self._labels = self.node.create_publisher(kind, 'labels', RELIABLE)
+        self.send_prediction = self._predictions.publish
+        self.send_label = self._labels.publish
         self._topics: list[Any] = []
         self.exit_seconds = 0.0
-        self.hear(
-            Float64MultiArray,
-            'calibrated_probabilities',
-            lambda data: on_answer(*unstamped(data)),
-            raw=True,
-        )
+        self.hear(kind, 'calibrated_probabilities', on_answer, raw=True)
 
     def hear(self, kind: Any, topic: str, callback: Callable[[Any], None], **options: Any) -> None:
         """Subscribe to a topic of the process under test."""
         self._topics.append(
             self.node.create_subscription(kind, topic, callback, RELIABLE, **options)
         )
-
-    def predict(self, stamp: int, p: float) -> None:
-        """Publish a prediction."""
-        self._predictions.publish(stamped(stamp, p))
-
-    def label(self, stamp: int, y: int) -> None:
-        """Publish a label."""
-        self._labels.publish(stamped(stamp, y))
 
     def spin(self, seconds: float) -> None:
         """Handle what comes within some seconds, at most one message."""
@@ -141,6 +130,27 @@ class Client:
             and self._labels.get_subscription_count() > 0
             and all(self.node.count_publishers(topic.topic_name) > 0 for topic in self._topics)
         )
+
+
+class Client(Peer):
+    """Publishes stamped arrays of one number.
+
+    Parameters
+    ----------
+    on_answer : callable
+        Called with stamp and calibrated probability.
+    """
+
+    def __init__(self, on_answer: Callable[[int, float], None]) -> None:
+        super().__init__(Float64MultiArray, lambda data: on_answer(*unstamped(data)))
+
+    def predict(self, stamp: int, p: float) -> None:
+        """Publish a prediction."""
+        self.send_prediction(stamped(stamp, p))
+
+    def label(self, stamp: int, y: int) -> None:
+        """Publish a label."""
+        self.send_label(stamped(stamp, y))
 
 
 def processor_seconds(process: int) -> float:

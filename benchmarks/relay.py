@@ -16,9 +16,9 @@ import rclpy
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
-from std_msgs.msg import Float64MultiArray
 
 from calib_node.ros.main import make_executor
+from calib_node.ros.messages import find_type
 
 
 def main() -> None:
@@ -26,6 +26,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('form', choices=('objects', 'bytes'))
     parser.add_argument('--executor', choices=('events', 'single'), default='events')
+    parser.add_argument('--type', default='std_msgs/msg/Float64MultiArray')
     arguments = parser.parse_args()
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
@@ -33,12 +34,11 @@ def main() -> None:
     node = Node('relay')
     # Reliable, as rclpy's default is and as the node asks its publishers.
     inputs = QoSProfile(depth=1000)
-    publisher = node.create_publisher(Float64MultiArray, 'calibrated_probabilities', 1000)
+    kind = find_type(arguments.type)
+    publisher = node.create_publisher(kind, 'calibrated_probabilities', 1000)
     raw = arguments.form == 'bytes'
-    node.create_subscription(
-        Float64MultiArray, 'raw_probabilities', publisher.publish, inputs, raw=raw
-    )
-    node.create_subscription(Float64MultiArray, 'labels', lambda _: None, inputs, raw=raw)
+    node.create_subscription(kind, 'raw_probabilities', publisher.publish, inputs, raw=raw)
+    node.create_subscription(kind, 'labels', lambda _: None, inputs, raw=raw)
     executor = make_executor(arguments.executor, node)
     while not stop.is_set():
         executor.spin_once(timeout_sec=0.2)
