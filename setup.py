@@ -12,6 +12,7 @@ data_files = [
     ('share/' + package_name + '/launch', sorted(glob('launch/*.py'))),
     ('share/' + package_name + '/config', sorted(glob('config/*.yaml'))),
     ('share/' + package_name + '/config/sros', sorted(glob('config/sros/*.xml'))),
+    ('share/' + package_name + '/examples', sorted(glob('examples/*'))),
 ]
 if 'bdist_wheel' in sys.argv:
     # `ros2 run` looks in lib/calib_node. colcon puts the console script there by setup.cfg, but a

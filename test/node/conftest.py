@@ -76,3 +76,14 @@ def anew(restored: Client) -> Client:
     """The client of a node that has learned nothing yet."""
     restored.trigger('reset')
     return restored
+
+
+@pytest.fixture
+def installed() -> None:
+    """Skip a test where launch or this package is not installed."""
+    pytest.importorskip('launch_ros', reason='launch_ros is not on PyPI')
+    packages = pytest.importorskip('ament_index_python.packages')
+    try:
+        packages.get_package_prefix('calib_node')
+    except packages.PackageNotFoundError:
+        pytest.skip('calib_node is not installed in a sourced workspace')

@@ -3,60 +3,16 @@
 
 from __future__ import annotations
 
-import signal
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from .harness import SECOND, OtherProcess, World
+from .harness import SECOND, World
+from .launched import Launched
 
 LAUNCH_FILE = Path(__file__).resolve().parents[2] / 'launch' / 'calib.launch.py'
 
-INCLUDING = """
-from launch import LaunchDescription, LaunchService
-from launch.actions import IncludeLaunchDescription
-from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch_ros.actions import SetParameter
-
-service = LaunchService(noninteractive=True)
-service.include_launch_description(LaunchDescription([
-    *(SetParameter(name, value) for name, value in {parameters!r}.items()),
-    IncludeLaunchDescription(
-        PythonLaunchDescriptionSource({launch_file!r}), launch_arguments={arguments!r}.items()),
-]))
-raise SystemExit(service.run())
-"""
-
 needs_launch = pytest.mark.usefixtures('installed')
-
-
-@pytest.fixture
-def installed() -> None:
-    """Skip a test where launch or this package is not installed."""
-    pytest.importorskip('launch_ros', reason='launch_ros is not on PyPI')
-    packages = pytest.importorskip('ament_index_python.packages')
-    try:
-        packages.get_package_prefix('calib_node')
-    except packages.PackageNotFoundError:
-        pytest.skip('calib_node is not installed in a sourced workspace')
-
-
-class Launched(OtherProcess):
-    """A launch file that sets parameters and includes that of the node, as a process."""
-
-    def __init__(
-        self, world: World, arguments: dict[str, str], parameters: dict[str, Any] | None = None
-    ) -> None:
-        script = INCLUDING.format(
-            launch_file=str(LAUNCH_FILE), arguments=arguments, parameters=parameters or {}
-        )
-        super().__init__([sys.executable, '-c', script], world.environment())
-        world.processes.append(self)
-
-    def stop(self, number: signal.Signals = signal.SIGINT) -> None:
-        super().stop(number)
 
 
 def test_the_launch_file_compiles():
@@ -82,7 +38,7 @@ def test_an_including_file_sets_namespace_parameters_and_remaps(world: World):
             'calibrated_probabilities': 'door/honest',
         },
     )
-    launched = Launched(world, arguments)
+    launched = Launched(world, LAUNCH_FILE, arguments)
     client.connect()
     assert client.get('gamma') == [0.25]
     assert client.ask(SECOND, 0.7)
@@ -96,7 +52,7 @@ def test_parameters_that_an_including_file_sets_count_where_the_file_says_nothin
 ):
     of_the_file = {'gamma': 0.25}
     file = world.parameters_file({'/**': {'ros__parameters': of_the_file}})[1]
-    launched = Launched(world, {'params_file': file}, {'gamma': 0.5, 'ece.bins': 7})
+    launched = Launched(world, LAUNCH_FILE, {'params_file': file}, {'gamma': 0.5, 'ece.bins': 7})
     ready = launched.wait_for('ready:')
     assert 'gamma=0.25,' in ready
     assert 'ece.bins=7,' in ready
@@ -104,7 +60,7 @@ def test_parameters_that_an_including_file_sets_count_where_the_file_says_nothin
 
 @needs_launch
 def test_parameters_that_an_including_file_sets_count_without_a_file(world: World):
-    launched = Launched(world, {}, {'ece.bins': 7, 'match.policy': 'hold'})
+    launched = Launched(world, LAUNCH_FILE, {}, {'ece.bins': 7, 'match.policy': 'hold'})
     ready = launched.wait_for('ready:')
     assert 'ece.bins=7,' in ready
     assert "match.policy='hold'," in ready
@@ -112,7 +68,7 @@ def test_parameters_that_an_including_file_sets_count_without_a_file(world: Worl
 
 @needs_launch
 def test_a_parameters_file_that_is_not_there_ends_the_launch(world: World):
-    launched = Launched(world, {'params_file': str(world.folder / 'clib.yaml')})
+    launched = Launched(world, LAUNCH_FILE, {'params_file': str(world.folder / 'clib.yaml')})
     assert launched.wait() != 0
     assert launched.said('params_file: there is no file', str(world.folder / 'clib.yaml'))
     assert not launched.said('ready:')
@@ -122,6 +78,6 @@ def test_a_parameters_file_that_is_not_there_ends_the_launch(world: World):
 @pytest.mark.parametrize('given', ['', 'true'])
 def test_simulated_time_is_followed_where_the_argument_says_so(world: World, given):
     client = world.client()
-    Launched(world, {'use_sim_time': given}, {'diagnostics.period': 0.02})
+    Launched(world, LAUNCH_FILE, {'use_sim_time': given}, {'diagnostics.period': 0.02})
     client.spin_until(lambda: client.statuses, 'diagnostics')
     assert client.get('use_sim_time') == [given == 'true']

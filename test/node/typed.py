@@ -31,6 +31,8 @@ class Typed:
         Message types of the inputs.
     parameters : dict
         Others than these types.
+    arguments : str
+        Further ones of the node's command line.
     """
 
     def __init__(
@@ -39,10 +41,11 @@ class Typed:
         raw: Any = Float64MultiArray,
         label: Any = Float64MultiArray,
         parameters: dict[str, Any] | None = None,
+        *arguments: str,
     ) -> None:
         self.client = world.client()
         types = {'raw.type': type_name(raw), 'label.type': type_name(label)}
-        self.process = world.start({**types, **(parameters or {})}, remaps=REMAPS)
+        self.process = world.start({**types, **(parameters or {})}, *arguments, remaps=REMAPS)
         self.heard: list[Any] = []
         node = self.client.node
         node.create_subscription(raw, 'their/calibrated', self.heard.append, 1000)
