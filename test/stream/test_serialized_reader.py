@@ -192,6 +192,14 @@ def test_what_comes_after_the_message_stays():
     assert answer == DATA[:-4] + b'\x00\x00\x80\x3f' + b'more'
 
 
+def test_padding_at_the_end_is_told_by_the_options():
+    padded = DATA[:3] + b'\x02' + DATA[4:] + b'??'
+    columns = reader().read(padded)
+    assert isinstance(columns.carrier, Place)
+    assert columns.numbers[VALUE].tolist() == [0.25, 0.5]
+    assert not isinstance(reader().read(padded[:-1]).carrier, Place)
+
+
 @pytest.mark.parametrize(
     'name', [b'\x03\x00\x00\x00abc?', b'\x03\x00\x00\x00a\x00\x00?'], ids=['no NUL', 'two NUL']
 )

@@ -17,7 +17,9 @@ from calib_node.stream.paths import Step
 HEADER = 4
 """Bytes before the message, which say how it is encoded."""
 PLAIN_LITTLE_ENDIAN = b'\x00\x01'
-"""How they begin; the two that follow are options, which do not concern what is read."""
+"""How they begin; the two that follow are options."""
+PADDING = 3
+"""The bits of the last one that tell how many bytes at the end are none of the message."""
 
 Lists = tuple[list[Any], ...]
 
@@ -87,7 +89,7 @@ class Program:
         size = len(data) - HEADER
         words = memoryview(data)[HEADER : len(data) - size % 4].cast('I')
         try:
-            return self._walk(data, words, size)
+            return self._walk(data, words, size - (data[HEADER - 1] & PADDING))
         except (IndexError, struct.error):
             # Beyond the end.
             raise Unknown from None
