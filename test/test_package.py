@@ -99,7 +99,8 @@ def test_the_readme_follows_the_table_of_parameters():
 
 def test_the_project_names_no_place_of_a_machine():
     names = ('*.py', '*.md', '*.rst', '*.yaml', '*.xml', '*.toml', '*.cfg', '*.txt')
-    folders = ('benchmarks', 'calib_node', 'config', 'docs', 'examples', 'launch', 'scripts')
+    folders = ('benchmarks', 'calib_node', 'config', 'docs', 'examples', 'launch', 'requirements')
+    folders += ('scripts', 'test/interfaces')
     files = [*ROOT.glob('*.*'), *(f for d in folders for n in names for f in (ROOT / d).rglob(n))]
     assert len(files) > 40
     for path in files:
