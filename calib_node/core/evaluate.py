@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
-from calib_node.core.calibrators.base import Forecaster
+from calib_node.core.calibrators.protocols import Forecaster
 from calib_node.core.ranges import Interval, check_number
 
 P = TypeVar('P')

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from calib_node.core.calibrators.base import PipelineCalibrator
+from calib_node.core.calibrators.protocols import PipelineCalibrator
 from calib_node.core.matching import IdMatcher, Matcher, reconfigure
 from calib_node.core.matching.assignment import Assigned, Assignment, by_key
 from calib_node.core.matching.frames import IssuedFrame

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Generic, NoReturn
 
-from calib_node.core.calibrators.base import PipelineCalibrator
+from calib_node.core.calibrators.protocols import PipelineCalibrator
 from calib_node.core.counts import PipelineCounts
 from calib_node.core.matching import Matcher, reconfigure
 from calib_node.core.numerics.newton import UpdateNotFinite
