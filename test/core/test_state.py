@@ -133,8 +133,10 @@ def test_nothing_that_is_read_can_become_code():
         for call in calls(path)
         if banned.match(call)
     ]
-    # With a loader that descends from the safe one, see below.
-    assert found == [('document.py', 'yaml.load')]
+    # The source of a walk is made of numbers and of our own names, and YAML is loaded with a loader
+    # that descends from the safe one, see below.
+    walk = [('program.py', 'exec'), ('program.py', 'compile')]
+    assert sorted(found) == sorted([*walk, ('document.py', 'yaml.load')])
     assert issubclass(SAFE_LOADER, yaml.SafeLoader | getattr(yaml, 'CSafeLoader', yaml.SafeLoader))
 
 

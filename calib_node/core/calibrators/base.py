@@ -246,14 +246,11 @@ class Calibrator(Learner):
         """
 
     def issue_many(self, p: Floats, contexts: Sequence[Any] = ()) -> tuple[Floats, Sequence[Any]]:
-        """Return the calibrated probabilities of the objects of a message, and their tickets.
-
-        They are those of `issue` one by one, to rounding.
+        """Return forecasts of the objects of a message, as `issue` makes one, and their tickets.
 
         Parameters
         ----------
         p : ndarray of float of shape (n,)
-            Within [0, 1].
         contexts : sequence of tuple
             One for each, where the calibrator has contexts; else empty.
 

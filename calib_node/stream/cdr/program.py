@@ -67,7 +67,7 @@ class Program:
         self.source = writer.text
         self.counts = [[len(paths) + i for i in counts] for counts in wants.counts]
         self.strides = [writer.strides.get(taker(column), 0) for column in range(len(paths))]
-        scope: dict[str, Any] = {'Unknown': Unknown, 'whole': _whole}
+        scope: dict[str, Any] = {'Unknown': Unknown, 'whole': _whole, **writer.constants}
         for name, code in CODES.items():
             scope[f'{name}_at'] = struct.Struct('<' + code).unpack_from
         exec(compile(self.source, f'<walk over {type_name}>', 'exec'), scope)

@@ -7,7 +7,7 @@ from copy import deepcopy
 
 from calib_node.stream.cdr.source import Source
 from calib_node.stream.cdr.wants import Want, Wants
-from calib_node.stream.cdr.wire import WIDTHS, Block, Member, Unsupported, Wire
+from calib_node.stream.cdr.wire import WIDTHS, Block, Member, Unsupported, Wire, as_bytes
 from calib_node.stream.paths import Each, Field, Where
 
 ABSENT = '-1'
@@ -29,10 +29,13 @@ class WalkWriter:
     ----------
     strides : dict of str to int
         Of the takers that are told only the first of a regular array, the bytes to the next.
+    constants : dict of str to object
+        What the source compares with, by name.
     """
 
     def __init__(self, wire: Wire, type_name: str, wants: Wants) -> None:
         self.strides: dict[str, int] = {}
+        self.constants: dict[str, object] = {}
         self._wire = wire
         self._source = Source()
         self._stride = 0
@@ -89,7 +92,7 @@ class WalkWriter:
         numbers.counters.append(f'many{number} = {{}}')
         numbers.next(Each()).takers.append(f'first{number} = {{}}')
         texts = deepcopy(fields.get(names.name)) or Want()
-        texts.seek.append((_bytes(where.text), f'index{number}'))
+        texts.seek.append((as_bytes(where.text), f'index{number}'))
         fields.update({member.name: numbers, names.name: texts})
         self._source.line(f'index{number} = -1')
         return number, WIDTHS[member.kind.name], wanted
@@ -256,7 +259,9 @@ class WalkWriter:
             return []
         key = f'key{self._number()}'
         each.takers.append(f'{key} = {{}}')
-        return [(variable, f'whole({key}) == {text!r}') for text, variable in want.seek]
+        return [
+            (variable, f'whole({key}) == {self._constant(text)}') for text, variable in want.seek
+        ]
 
     def _condition(self, member: Member, where: Where, each: Want) -> str:
         """Return the condition for an element, whose key is then wanted of each."""
@@ -266,8 +271,15 @@ class WalkWriter:
         key = f'key{self._number()}'
         each.takers.append(f'{key} = {{}}')
         if isinstance(where.wanted, str):
-            return f'whole({key}) == {_bytes(where.wanted)!r}'
-        return f'{member.kind.name}_at(data, {key} + 4)[0] == {where.wanted!r}'
+            return f'whole({key}) == {self._constant(as_bytes(where.wanted))}'
+        constant = self._constant(where.wanted)
+        return f'{member.kind.name}_at(data, {key} + 4)[0] == {constant}'
+
+    def _constant(self, value: object) -> str:
+        """Return the name by which the source knows a value, which itself never becomes code."""
+        name = f'constant{len(self.constants)}'
+        self.constants[name] = value
+        return name
 
     def _or_miss(self, want: Want) -> None:
         """Write what becomes of what is wanted of a value that is not there."""
@@ -286,14 +298,3 @@ class WalkWriter:
     def _number(self) -> int:
         self._numbers += 1
         return self._numbers
-
-
-def _bytes(text: str) -> bytes:
-    """Return a text as it lies in a message."""
-    if '\ufffd' in text:
-        # Bytes that are no text are read as this.
-        raise Unsupported(f'{text!r} is compared')
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        raise Unsupported(f'{text!r} is compared') from None

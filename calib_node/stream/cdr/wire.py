@@ -173,3 +173,14 @@ def _member(name: str, text: str) -> Member:
 def _bound(pattern: re.Pattern[str], text: str) -> int | None:
     found = pattern.search(text)
     return int(found[1]) if found else None
+
+
+def as_bytes(text: str) -> bytes:
+    """Return a text as it lies in a message; raise Unsupported where it cannot."""
+    if '\ufffd' in text:
+        # Bytes that are no text are read as this.
+        raise Unsupported(f'{text!r} is compared')
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise Unsupported(f'{text!r} is compared') from None
