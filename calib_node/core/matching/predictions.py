@@ -98,7 +98,8 @@ class PredictionsByStamp(Generic[P]):
                 del self.waiting[stamps[head]]
                 self.pending -= len(queue)
                 head += 1
-        self._begin_at(head)
+        if head != self._head:
+            self._begin_at(head)
         return before - self.pending
 
     def _begin_at(self, head: int) -> None:
