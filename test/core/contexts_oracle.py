@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from itertools import chain
-
 import numpy as np
+
+from calib_node.core.calibrators import create
 
 FEATURES = {
     'ops': lambda p: [np.log(p / (1.0 - p)), 1.0],
@@ -63,16 +63,6 @@ class Dense:
             self.theta[self.columns[c]] for c in self.columns_of(context) if c in self.columns
         )
 
-    @property
-    def shared_matrix(self):
-        """The matrix of the shared part with the offsets of combinations eliminated."""
-        whole = [self.columns[c] for c in self.columns if isinstance(c[0], str) or len(c) > 2]
-        rest = [i for i in range(len(self.theta)) if i not in whole]
-        A = self.A
-        cross = A[np.ix_(rest, whole)]
-        left = A[np.ix_(rest, rest)] - cross.dot(np.linalg.solve(A[np.ix_(whole, whole)], cross.T))
-        return left[: self.size, : self.size]
-
 
 def stream(count, values, seed=0):
     """Samples of a model whose logits are off by class and by range: (p, y, context)."""
@@ -89,5 +79,8 @@ def stream(count, values, seed=0):
     return samples
 
 
-def flat(rows):
-    return list(chain.from_iterable(rows))
+def learned(samples, method='ops', names=('class',), **parameters):
+    calibrator = create(method, contexts=names, **parameters)
+    for p, y, context in samples:
+        calibrator.update(p, y, calibrator.issue(p, context)[1])
+    return calibrator

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import random
 import zlib
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any
@@ -50,8 +50,12 @@ class InContexts:
     def issue(self, p: Any) -> Any:
         return self.calibrator.issue(p, self.context_of(p))
 
+    def issue_many(self, values: Any) -> Any:
+        contexts = [self.context_of(p if np.ndim(p) else float(p)) for p in values]
+        return self.calibrator.issue_many(values, contexts)
+
     def update(self, p: Any, y: Any, ticket: Any = None) -> None:
-        self.calibrator.update(p, y, self.issue(p)[1] if ticket is None else ticket)
+        self.calibrator.update(p, y, ticket, self.context_of(p))
 
 
 @dataclass(frozen=True)
@@ -137,12 +141,6 @@ CASES = [
     *[Case(method, 3, ('class',)) for method in ('ops', 'temperature', 'hops')],
 ]
 every_case = pytest.mark.parametrize('case', CASES, ids=str)
-
-
-def cases_of(methods: Container[str]) -> Any:
-    """Parametrise a test over some methods."""
-    found = [case for case in CASES if case.method in methods]
-    return pytest.mark.parametrize('case', found, ids=str)
 
 
 def streams(case: Case, most: int = 40) -> st.SearchStrategy[list[Sample]]:

@@ -148,7 +148,7 @@ def create(
     if not len(contexts):
         return calibrator
     own = {'context_capacity': context_capacity, 'context_rho': context_rho}
-    return _with_contexts(calibrator, parameters, contexts, own, tallied=True)
+    return _with_contexts(calibrator, contexts, own, tallied=True)
 
 
 def create_multiclass(
@@ -204,12 +204,11 @@ def create_multiclass(
         if isinstance(calibrator, MulticlassTemperature) and len(contexts):
             return ContextualTemperature(calibrator, contexts, **own)  # type: ignore[arg-type]
         return calibrator
-    each = [for_class(values, k) for k in range(count)]
-    binary = [create(name, **of) for of in each]
+    binary = [_create(name, for_class(values, k)) for k in range(count)]
     if not len(contexts):
         return OneVsRest(binary)
     return ContextualOneVsRest(
-        [_with_contexts(b, of, contexts, own, tallied=False) for b, of in zip(binary, each)]
+        [_with_contexts(shared, contexts, own, tallied=False) for shared in binary]
     )
 
 
@@ -221,17 +220,13 @@ def _create(name: str, parameters: dict[str, Any]) -> Calibrator:
 
 
 def _with_contexts(
-    shared: Any, parameters: dict[str, Any], contexts: Sequence[str], own: Any, tallied: bool
+    shared: Any, contexts: Sequence[str], own: Any, tallied: bool
 ) -> OffsetCalibrator | Chain:
-    """Return a calibrator with contexts of a new one without, made with `parameters`."""
+    """Return a calibrator with contexts made of a new one without."""
     if shared.name in FORMS:
         return OffsetCalibrator(shared, contexts, **own, tallied=tallied)
-    check_parameters({'context_rho': own['context_rho']})
-
-    def make(number: int) -> Calibrator:
-        return shared if not number else _create(shared.name, for_class(parameters, number))
-
-    return Chain(make, contexts, own['context_capacity'], tallied)
+    check_parameters(own)
+    return Chain(shared, contexts, own['context_capacity'], tallied)
 
 
 def default_parameters(method: str, classes: int = 1) -> dict[str, Parameter]:

@@ -3,62 +3,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 from math import log
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calib_node.core.calibrators.base import Calibrator
+from calib_node.core.calibrators.base import Calibrator, as_label, as_probability
 from calib_node.core.calibrators.contexts.contextual import Contextual
 from calib_node.core.calibrators.contexts.known import Context, KnownContexts
+from calib_node.core.calibrators.contexts.own import (
+    LARGEST_EVIDENCE,
+    Own,
+    Ticket,
+    clipped,
+    mixed,
+)
 from calib_node.core.calibrators.mixture.delays import WINDOW, Delays
-from calib_node.core.calibrators.mixture.experts import CLIP
+from calib_node.core.calibrators.multiclass.one_vs_rest import for_class
 from calib_node.core.calibrators.parameters import Parameter, check_parameters
 from calib_node.core.numerics.newton import UpdateNotFinite
 from calib_node.core.numerics.sigmoid import sigmoid
 from calib_node.core.refusal import brief
 from calib_node.core.state import fields
 from calib_node.core.state.fields import StateError
-
-LARGEST_EVIDENCE = log((1.0 - CLIP) / CLIP) * (1.0 + 1e-9)
-"""Of one label."""
-
-
-class Own:
-    """A context's own calibrator and its standing against the shared one.
-
-    Attributes
-    ----------
-    calibrator : Calibrator
-        Learns on the output of the shared one.
-    evidence : float
-        Log-odds that it, and not the shared one, forecasts the context.
-    serial : int
-        Tells it from one that had its place before; no part of a state.
-    """
-
-    __slots__ = ('calibrator', 'evidence', 'serial')
-
-    def __init__(self, calibrator: Calibrator, serial: int) -> None:
-        self.calibrator, self.serial, self.evidence = calibrator, serial, 0.0
-
-
-class Ticket(NamedTuple):
-    """What a forecast was made of."""
-
-    context: Context
-    place: int
-    """How many forecasts were issued before it."""
-    q: float
-    shared_q: float
-    shared: Any
-    serial: int
-    """Of the context's own calibrator; -1: it had none."""
-    own_q: float
-    own: Any
 
 
 class Chain(Contextual, Calibrator):
@@ -72,8 +42,8 @@ class Chain(Contextual, Calibrator):
 
     Parameters
     ----------
-    make : callable
-        Makes the n-th calibrator of the method, from 0: that of all contexts is the first.
+    shared : Calibrator
+        Of any method, new. It is the instance's own from then on.
     contexts : sequence of str
         Names of the context variables.
     context_capacity : int
@@ -95,19 +65,18 @@ class Chain(Contextual, Calibrator):
 
     def __init__(
         self,
-        make: Callable[[int], Calibrator],
+        shared: Calibrator,
         contexts: Sequence[str],
         context_capacity: int = 200,
         tallied: bool = True,
     ) -> None:
         capacity = check_parameters({'context_capacity': context_capacity})['context_capacity']
         self._set_up(tuple(contexts), capacity, tallied)
-        self._make = make
-        self._shared = make(0)
-        self.name = self._shared.name  # type: ignore[misc]
-        self.fixed = self._shared.fixed  # type: ignore[misc]
+        self._shared = shared
+        self.name = shared.name  # type: ignore[misc]
+        self.fixed = shared.fixed  # type: ignore[misc]
         self._issued = 0
-        self._next = 0
+        self._serial = 0
         self.reset()
 
     @property
@@ -134,7 +103,7 @@ class Chain(Contextual, Calibrator):
         if place < 0:
             return q
         own = self._owns[place]
-        return _mixed(q, own.calibrator.predict(q), own.evidence)
+        return mixed(q, own.calibrator.predict(q), own.evidence)
 
     def issue(self, p: float, context: Context = ()) -> tuple[float, Ticket]:
         """Return the calibrated probability of `p` in a context, and the ticket for its label."""
@@ -146,8 +115,8 @@ class Chain(Contextual, Calibrator):
             return q, Ticket(context, issued, q, q, shared, -1, q, None)
         own = self._owns[place]
         own_q, ticket = own.calibrator.issue(q)
-        mixed = _mixed(q, own_q, own.evidence)
-        return mixed, Ticket(context, issued, mixed, q, shared, own.serial, own_q, ticket)
+        both = mixed(q, own_q, own.evidence)
+        return both, Ticket(context, issued, both, q, shared, own.serial, own_q, ticket)
 
     def issue_many(
         self, values: ArrayLike, contexts: Sequence[Context] | None = None
@@ -178,10 +147,11 @@ class Chain(Contextual, Calibrator):
         issued = [self.issue(x, context) for x, context in zip(p, each)]
         return np.array([q for q, _ in issued]), [ticket for _, ticket in issued]
 
-    def update(self, p: float, y: int, ticket: Ticket | None = None) -> None:
-        """Learn from the outcome `y` of the forecast made of `p`."""
+    def update(self, p: float, y: int, ticket: Ticket | None = None, context: Context = ()) -> None:
+        """Learn from the outcome `y` of the forecast made of `p`; `context` is for no ticket."""
+        p, y = as_probability(p), as_label(y)
         if ticket is None:
-            ticket = self.issue(p)[1]
+            ticket = self.issue(p, context)[1]
         self._check_ticket(ticket)
         key = self._known.key(ticket.context)
         place = self._known.places.get(key, -1)
@@ -201,18 +171,17 @@ class Chain(Contextual, Calibrator):
             self._owns.append(own)
         delay = self._delays.add(self._issued - 1 - ticket.place)
         if same:
-            ours, theirs = _clipped(ticket.own_q), _clipped(ticket.shared_q)
+            ours, theirs = clipped(ticket.own_q), clipped(ticket.shared_q)
             ratio = ours / theirs if y else (1.0 - ours) / (1.0 - theirs)
             own.evidence += log(ratio) / (1.0 + delay)
         self._updates += 1
-        self._tally(key, ticket.q, int(y), ticket.q if y else 1.0 - ticket.q)
+        self._tally(key, ticket.q, y, ticket.q if y else 1.0 - ticket.q)
 
     def _new(self, number: int) -> Own:
-        calibrator = self._make(number)
-        now = self._shared.parameters()
-        calibrator.configure(**{name: now[name] for name in now if name not in self.fixed})
-        self._next += 1
-        return Own(calibrator, self._next)
+        """Return the calibrator of the context of that number from 1, with a seed of its own."""
+        self._serial += 1
+        parameters = for_class(self._shared.parameters(), number)
+        return Own(type(self._shared)(**parameters), self._serial)
 
     def _check_ticket(self, ticket: Ticket) -> None:
         forecasts = ticket.q, ticket.shared_q, ticket.own_q
@@ -322,13 +291,3 @@ class Chain(Contextual, Calibrator):
         if total > updates:
             raise StateError(f'there are {total} updates of contexts, but {updates} of all')
         return owns, delays
-
-
-def _mixed(shared: float, own: float, evidence: float) -> float:
-    """Return the forecast of two that are weighed by log-odds."""
-    mixed = shared + sigmoid(evidence) * (own - shared)
-    return min(max(mixed, 0.0), 1.0)
-
-
-def _clipped(q: float) -> float:
-    return min(max(q, CLIP), 1.0 - CLIP)

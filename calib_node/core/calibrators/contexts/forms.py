@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from math import log
 from typing import Any
 
@@ -112,3 +113,15 @@ OF_CLASSES = Form(
     _project1,
 )
 """Of the inverse temperature of many classes, which a context adds its own part to."""
+
+
+@cache
+def triangle(size: int) -> tuple[tuple[int, int], ...]:
+    """Return the places of an upper triangle, row by row.
+
+    Examples
+    --------
+    >>> triangle(2)
+    ((0, 0), (0, 1), (1, 1))
+    """
+    return tuple((i, j) for i in range(size) for j in range(i, size))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from calib_node.core.refusal import brief
-from calib_node.core.state.fields import StateError
+from calib_node.core.state.fields import COUNTABLE, StateError
 
 Context = tuple[str | int | None, ...]
 """A value of each context variable: a text, a whole number, or None where it is unknown."""
@@ -168,7 +168,10 @@ def _checked_value(name: str, value: Any) -> str | int | None:
     if isinstance(value, str):
         return str(value)
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
-        return int(value)
+        number = int(value)
+        if abs(number) < COUNTABLE:
+            return number
     raise ValueError(
-        f'a value of context {name} must be a text, a whole number or none, not {brief(value)}'
+        f'a value of context {name} must be a text, a whole number below 2**53 or none, '
+        f'not {brief(value)}'
     )

@@ -121,10 +121,11 @@ class ContextualOneVsRest(ContextualClasses, OneVsRest):
             [(q, list(own), context) for q, own, context in zip(rows, tickets, each)],
         )
 
-    def update(self, p: ArrayLike, label: int, ticket: Any = None) -> None:
-        """Learn from the outcome `label` of the forecast made of `p`."""
+    def update(self, p: ArrayLike, label: int, ticket: Any = None, context: Context = ()) -> None:
+        """Learn from the outcome `label` of the forecast of `p`; `context` is for no ticket."""
+        self._checked(p)
         index = self._checked_label(label)
-        q, own, context = self.issue(p)[1] if ticket is None else ticket
+        q, own, context = self.issue(p, context)[1] if ticket is None else ticket
         self._check_issued(q)
         super().update(p, index, own)
         self._tally_class(context, q, index)

@@ -142,10 +142,10 @@ class OffsetCalibrator(Contextual, Calibrator):
         q = sigmoids(u.dot(shared._state[:size]) + [known[context] for context in each])
         return q, list(zip(map(tuple, u.tolist()), q.tolist(), each))
 
-    def update(self, p: float, y: int, ticket: Ticket | None = None) -> None:
-        """Learn from the outcome `y` of the forecast made of `p`."""
+    def update(self, p: float, y: int, ticket: Ticket | None = None, context: Context = ()) -> None:
+        """Learn from the outcome `y` of the forecast made of `p`; `context` is for no ticket."""
         if ticket is None:
-            ticket = self.issue(p)[1]
+            ticket = self.issue(p, context)[1]
         elif not 0.0 <= p <= 1.0:
             raise bad_probability(p)
         u, q, context = ticket

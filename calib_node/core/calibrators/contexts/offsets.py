@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calib_node.core.calibrators.contexts.forms import Form
+from calib_node.core.calibrators.contexts.forms import Form, triangle
 from calib_node.core.calibrators.contexts.known import Context, KnownContexts
 from calib_node.core.calibrators.contexts.values import Values
 from calib_node.core.calibrators.newton_learner import NewtonLearner, not_positive_definite
@@ -173,22 +173,8 @@ class Offsets:
             for a, (i, j) in zip(state[self.form.size :], triangle(self.form.size))
         ]
         theta = state[: self.form.size]
-        moved = self._moved(table, weight, ratio, theta, values)
+        moved = values.moved(table, weight, ratio, theta, self.rho)
         return (*theta, *map(float, upper)), moved
-
-    def _moved(
-        self, table: Floats, weight: Floats, ratio: Floats, theta: Any, values: Values
-    ) -> Floats:
-        """Return the table with other weights, sums Σ e² u times `ratio` of them over them."""
-        moved = np.empty_like(table)
-        moved[:, 0] = weight
-        moved[:, 1:-1] = table[:, 1:-1] * ratio[:, np.newaxis]
-        moved[:, -1] = table[:, -1] + (moved[:, 1:-1] - table[:, 1:-1]).dot(theta)
-        if len(values):
-            # The mean of the 1 of a value is that of e² over the weight.
-            before = 1.0 - self.rho / table[:, 0]
-            moved[:, -1] += before * (ratio - 1.0) * values.sums
-        return moved
 
     def configure(self, parameters: dict[str, Any], rho: float) -> None:
         """Take over new parameters of what is shared, and another context_rho; or change nothing.
@@ -241,7 +227,7 @@ class Offsets:
         if not fields.is_positive_definite(matrix):
             raise StateError(not_positive_definite(change).replace('rho', 'context_rho'))
         upper = [matrix[i][j] for i, j in triangle(size)]
-        self._table = self._moved(table, weight, ratio, state[:size], self._values)
+        self._table = self._values.moved(table, weight, ratio, state[:size], self.rho)
         self.shared._state = (*state[:size], *upper)
         self.rho = rho
 
@@ -308,14 +294,3 @@ class Offsets:
         for place in range(count):
             if not abs(self.at(place)) <= FARTHEST * self.shared._radius:
                 raise StateError(f'an offset is far outside its own radius {self.shared._radius!r}')
-
-
-def triangle(size: int) -> list[tuple[int, int]]:
-    """Return the places of an upper triangle, row by row.
-
-    Examples
-    --------
-    >>> triangle(2)
-    [(0, 0), (0, 1), (1, 1)]
-    """
-    return [(i, j) for i in range(size) for j in range(i, size)]

@@ -111,11 +111,13 @@ class ContextualTemperature(ContextualClasses):
         q /= q.sum(axis=1, keepdims=True)
         return q, list(zip(z, q, each))
 
-    def update(self, p: ArrayLike, label: int, ticket: Ticket | None = None) -> None:
-        """Learn from the outcome `label` of the forecast made of `p`."""
+    def update(
+        self, p: ArrayLike, label: int, ticket: Ticket | None = None, context: Context = ()
+    ) -> None:
+        """Learn from the outcome `label` of the forecast of `p`; `context` is for no ticket."""
         self._checked(p)
         index = self._checked_label(label)
-        z, q, context = self.issue(p)[1] if ticket is None else ticket
+        z, q, context = self.issue(p, context)[1] if ticket is None else ticket
         self._check_issued(q)
         if not (z.min() >= -LARGEST_FEATURE and z.max() <= LARGEST_FEATURE):
             raise UpdateNotFinite('the ticket holds what no forecast was made of')

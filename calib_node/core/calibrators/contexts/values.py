@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calib_node.core.calibrators.contexts.forms import Form
+from calib_node.core.calibrators.contexts.forms import Form, triangle
 from calib_node.core.calibrators.contexts.known import OTHERS, Context, KnownContexts
 from calib_node.core.numerics.newton import UpdateNotFinite
 from calib_node.core.ranges import Interval
@@ -106,16 +106,16 @@ class Values:
         -------
         ndarray of float, shape (d + V, d + V)
         """
-        indicator = self._indicator
-        matrix = np.zeros((size + len(self), size + len(self)))
-        matrix[np.triu_indices(size)] = upper
-        matrix[:size, size:] = rho * table[:, 1:-1].T.dot(indicator)
-        # Twice the upper triangle and once the diagonal.
-        matrix[:size, :size] += np.triu(matrix[:size, :size], 1).T
-        matrix[size:, :size] = matrix[:size, size:].T
-        shares = 1.0 - rho / table[:, 0]
-        matrix[size:, size:] = rho * indicator.T.dot(shares[:, np.newaxis] * indicator)
-        matrix[range(size, len(matrix)), range(size, len(matrix))] += rho
+        indicator, whole = self._indicator, size + len(self)
+        weights = table[:, 0]
+        border = rho * indicator.T.dot(table[:, 1:-1])
+        matrix = np.empty((whole, whole))
+        for a, (i, j) in zip(upper, triangle(size)):
+            matrix[i, j] = matrix[j, i] = a
+        matrix[size:, :size], matrix[:size, size:] = border, border.T
+        shares = rho * (1.0 - rho / weights)
+        matrix[size:, size:] = (indicator.T * shares).dot(indicator)
+        matrix.reshape(-1)[size * (whole + 1) :: whole + 1] += rho
         return matrix
 
     def step(
@@ -140,27 +140,27 @@ class Values:
         """
         gamma, rho, radius = parameters
         size = form.size
-        kept = weight / table[place, 0]
-        rows, columns = np.triu_indices(size)
-        u = np.array(centred)
-        upper = np.array(state[size:]) + error * error * kept * u[rows] * u[columns]
+        kept = weight / float(table[place, 0])
+        taken = error * error * kept
+        upper = [
+            a + taken * centred[i] * centred[j] for a, (i, j) in zip(state[size:], triangle(size))
+        ]
         direction = np.zeros(size + len(self))
-        direction[:size] = u
-        member = list(self._members[place])
-        direction[[size + i for i in member]] = rho / weight
-        matrix = self.matrix(size, upper.tolist(), table, rho)
+        direction[:size] = centred
+        for i in self._members[place]:
+            direction[size + i] = rho / weight
+        matrix = self.matrix(size, upper, table, rho)
         try:
             step = np.linalg.solve(matrix, direction) * (error * kept / gamma)
         except np.linalg.LinAlgError:
             raise UpdateNotFinite('the Newton matrix is no longer positive definite') from None
         offsets = self._offsets - step[size:]
-        theta = np.array(state[:size]) - step[:size]
-        if not np.isfinite(theta.sum() + offsets.sum() + upper.sum()):
+        theta = [t - x for t, x in zip(state, step[:size].tolist())]
+        total = sum(theta) + float(offsets.sum()) + sum(upper)
+        if total - total != 0.0:
             raise UpdateNotFinite('the update gives a number that is not finite')
-        moved = (*theta.tolist(), *upper.tolist())
-        inside, values = self._with(offsets).project(form, moved, table, rho, radius)
-        values._offsets[member] = np.clip(values._offsets[member], -radius, radius)
-        return inside, values
+        inside, values = self._with(offsets).project(form, (*theta, *upper), table, rho, radius)
+        return inside, values.within(radius)
 
     def project(
         self, form: Form, state: tuple[float, ...], table: Floats, rho: float, radius: float
@@ -181,7 +181,8 @@ class Values:
             matrix = self.matrix(size, upper, table, rho)
             left = np.linalg.solve(matrix[size:, size:], matrix[size:, :size])
             marginal = matrix[:size, :size] - matrix[:size, size:].dot(left)
-            inside = form.project(*theta, *marginal[np.triu_indices(size)].tolist(), radius)
+            corner = [float(marginal[place]) for place in triangle(size)]
+            inside = form.project(*theta, *corner, radius)
         if inside == theta:
             return state, self
         matrix = self.matrix(size, upper, table, rho)
@@ -189,6 +190,19 @@ class Values:
             matrix[size:, size:], matrix[size:, :size].dot(np.subtract(inside, theta))
         )
         return (*inside, *upper), self._with(self._offsets - shift)
+
+    def moved(
+        self, table: Floats, weight: Floats, ratio: Floats, theta: Sequence[float], rho: float
+    ) -> Floats:
+        """Return the table with other weights, and `ratio` of the means; no offset changes."""
+        moved = np.empty_like(table)
+        moved[:, 0] = weight
+        moved[:, 1:-1] = table[:, 1:-1] * ratio[:, np.newaxis]
+        moved[:, -1] = table[:, -1] + (moved[:, 1:-1] - table[:, 1:-1]).dot(theta)
+        if len(self):
+            # The mean of the 1 of a value is that of e² over the weight.
+            moved[:, -1] += (1.0 - rho / table[:, 0]) * (ratio - 1.0) * self.sums
+        return moved
 
     def state(self) -> dict[str, Any]:
         """Return the offsets of the values, in the order of the combinations they came in."""
@@ -207,8 +221,7 @@ class Values:
         for key in known.places:
             values = values.with_context(key)
         if values._variables > 1:
-            # Those of other contexts move with the shared map, and beyond the radius.
-            limits = Interval(-200.0 * radius, 200.0 * radius)
+            limits = Interval(-radius * (1.0 + 1e-9), radius * (1.0 + 1e-9))
             values._offsets = np.array(
                 fields.numbers(contexts, 'values', len(values), limits), dtype=np.float64
             )
