@@ -99,8 +99,9 @@ PERCENT = (
     'logits, no scores beyond 1'
 )
 NEITHER = (
-    'publish 1 for the positive class and 0 for the other, no -1; for the index of one of several '
-    'classes set classes'
+    'publish 1 for the positive class and 0 for the other, no -1, or say by label.positive, '
+    'label.negative and label.ignore what counts; for the index of one of several classes set '
+    'classes'
 )
 
 
