@@ -109,7 +109,7 @@ def test_a_projected_step_is_the_minimiser_in_the_norm_of_the_whole_matrix():
         assert best <= (other - theta).dot(matrix).dot(other - theta) + 1e-9
 
 
-@pytest.mark.parametrize('variables', [1, 2])
+@pytest.mark.parametrize('variables', [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_many_contexts_stay_exact_for_long(variables):
     samples = stream(3000, (10, 20)[:variables], seed=3)
     calibrator = learned(samples, names=NAMES[:variables], gamma=0.5)

@@ -194,6 +194,8 @@ def is_sound(kind, path, value) -> bool:
 DAMAGED = [
     case for case in CASES if case.classes == 1 or case.method in ('ops', 'temperature', 'beta')
 ]
+LARGE = ('mixture', 'ensemble', 'hops', 'hobs')
+"""Methods of many fields, which a chain has once for each context."""
 
 
 @cache
@@ -221,7 +223,14 @@ def assert_damage_is_found(case, kind, change) -> None:
 
 
 @pytest.mark.parametrize('kind', [*NEVER_SOUND, *SELDOM_SOUND])
-@pytest.mark.parametrize('case', DAMAGED, ids=str)
+@pytest.mark.parametrize(
+    'case',
+    [
+        pytest.param(case, marks=pytest.mark.slow if case.contexts and case.method in LARGE else ())
+        for case in DAMAGED
+    ],
+    ids=str,
+)
 def test_a_damaged_field_is_refused_in_a_sentence_and_nothing_changes(case, kind):
     assert_damage_is_found(case, kind, {**NEVER_SOUND, **SELDOM_SOUND}[kind])
 
