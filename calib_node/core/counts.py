@@ -28,6 +28,8 @@ class PipelineCounts:
         True objects that no prediction was about.
     ambiguous : int
         Labels of which nobody can tell which object of its message they are about.
+    unplaced : int
+        Predictions that no label can find, as their box has no size or is not finite.
     without_value : int
         Labels whose prediction held no probability or was refused.
     labels_since_match : int
@@ -47,6 +49,7 @@ class PipelineCounts:
     held_back: int = 0
     missed: int = 0
     ambiguous: int = 0
+    unplaced: int = 0
     without_value: int = 0
     labels_since_match: int = 0
     refused: Counter[str] = field(default_factory=Counter)

@@ -56,6 +56,10 @@ class FramePipeline(Pipeline[P]):
         It may be replaced by one with other thresholds.
     recent_truths : deque of str
         What became of the last labels whose message was found: found, missed or ambiguous.
+    recent_places : deque of bool
+        Whether the last predictions whose labels came have a place.
+    missed_for : str
+        Why the last true object was missed, as the reason of `Assigned`.
 
     Examples
     --------
@@ -83,6 +87,8 @@ class FramePipeline(Pipeline[P]):
         super().__init__(calibrator, matcher, bins, window, learning)
         self.assignment = assignment
         self.recent_truths: deque[str] = deque(maxlen=JUDGED)
+        self.recent_places: deque[bool] = deque(maxlen=JUDGED)
+        self.missed_for = ''
 
     def predict_frame(self, frame: Frame) -> Answer:
         """Return what the objects of a message are calibrated to, and learn from earlier labels.
@@ -92,11 +98,11 @@ class FramePipeline(Pipeline[P]):
         """
         counts, number = self.counts, len(frame.values)
         usable = np.ones(number, bool)
-        if frame.absent is not None:
-            usable &= ~frame.absent
-            counts.no_opinion += int(frame.absent.sum())
         refused = dict(frame.refused)
         usable[list(refused)] = False
+        if frame.absent is not None:
+            counts.no_opinion += int((usable & frame.absent).sum())
+            usable &= ~frame.absent
         raws = frame.values
         if usable.all():
             raws, wrong = self.outcomes.check_many(raws)
@@ -231,7 +237,7 @@ class FramePipeline(Pipeline[P]):
         found: dict[int, tuple[IssuedFrame, list[tuple[int, float]]]] = {}
         for issued, labels in pairs:
             assigned = self._assign(issued, labels)
-            self._look_at_truths(labels, assigned)
+            self._look_at_truths(len(issued), len(labels), assigned)
             found.setdefault(id(issued), (issued, []))[1].extend(assigned.pairs)
         learned: list[Any] = [
             (_one(issued, index), int(y))
@@ -240,13 +246,17 @@ class FramePipeline(Pipeline[P]):
         ]
         super()._learn(learned)
 
-    def _look_at_truths(self, labels: Any, assigned: Assigned) -> None:
-        missed, ambiguous = assigned.missed, assigned.ambiguous
-        self.counts.missed += missed
-        self.counts.ambiguous += ambiguous
-        found = len(labels) - missed - ambiguous
+    def _look_at_truths(self, predictions: int, labels: int, assigned: Assigned) -> None:
+        counts, missed, ambiguous = self.counts, assigned.missed, assigned.ambiguous
+        counts.missed += missed
+        counts.ambiguous += ambiguous
+        counts.unplaced += assigned.unplaced
+        self.missed_for = assigned.reason or self.missed_for
+        found = labels - missed - ambiguous
         for became, number in (('found', found), ('missed', missed), ('ambiguous', ambiguous)):
             self.recent_truths.extend([became] * min(number, JUDGED))
+        for placed, number in ((True, predictions - assigned.unplaced), (False, assigned.unplaced)):
+            self.recent_places.extend([placed] * min(number, JUDGED))
 
     def _assign(self, issued: IssuedFrame, labels: Any) -> Assigned:
         if issued.refused:

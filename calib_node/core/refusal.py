@@ -23,6 +23,7 @@ REASONS = {
     'empty_name': 'the name of the class is empty',
     'unknown_class': 'the class is not known',
     'class_twice': 'a class has two probabilities for one object',
+    'bad_place': 'the place of the object is not finite, or its box has no size',
     'empty_id': 'the id of the object is empty',
     'unreadable': 'the message could not be processed',
 }

@@ -72,6 +72,7 @@ def figures_of(
             'messages of predictions': str(counts.messages),
             'missed objects': str(counts.missed),
             'ambiguous labels': str(counts.ambiguous),
+            'predictions without a place': str(counts.unplaced),
         }
     return figures
 

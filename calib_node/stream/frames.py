@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from calib_node.core.refusal import Refused
+from calib_node.core.matching.places import has_place
+from calib_node.core.refusal import Refused, brief
 from calib_node.core.samples import Frame, LabelFrame
 from calib_node.stream.classes import Placement, by_names, in_order
 from calib_node.stream.codec import to_stamp
@@ -165,6 +166,11 @@ class LabelFrameCodec:
         for index, key in enumerate(frame.keys):
             if not key:
                 frame.refused.setdefault(index, Refused('empty_id'))
+        if frame.places is not None:
+            for index in np.flatnonzero(~has_place(frame.places)).tolist():
+                if frame.values[index] is not None:
+                    found = brief(frame.places[index].tolist())
+                    frame.refused.setdefault(index, Refused('bad_place', found))
         return frame
 
     def _meanings(self, columns: Columns, frame: LabelFrame) -> list[float | None]:

@@ -128,7 +128,8 @@ def _check_fan_out(layout: Layout, side: str) -> None:
             raise ValueError(
                 f'{_parameter(side, column.name)}: {column.path.text!r} leads to each at '
                 f'{column.path.fan_out} level{"s" * (column.path.fan_out > 1)}, and '
-                f'{_parameter(side, lead.name)}, {lead.path.text!r}, only at {lead.path.fan_out}'
+                f'{_parameter(side, lead.name)}, {lead.path.text!r}, only at {lead.path.fan_out}: '
+                'name one element instead, such as [0], or give both as many []'
             )
 
 

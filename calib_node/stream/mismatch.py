@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from calib_node.core.matching import IdMatcher
 from calib_node.core.pipeline import JUDGED, Pipeline
+from calib_node.core.refusal import brief
 from calib_node.core.samples import NANOSECONDS
 from calib_node.stream.table import Match, Parameters
 from calib_node.stream.wording import duration, seconds_at_least
@@ -32,13 +34,22 @@ def why_nothing_matches(pipeline: Pipeline[Any], settings: Parameters) -> str:
     matcher, match = pipeline.matcher, settings.match
     predictions = pipeline.recent_predictions.last(JUDGED)
     if not predictions:
-        return 'no prediction has come'
+        return (
+            'the messages of predictions hold no object'
+            if pipeline.counts.messages
+            else 'no prediction has come'
+        )
     if all(item is None or isinstance(item, str) for item in predictions):
         return 'their predictions held no value or were refused'
     if matcher.gone is not None:
         return _gone(matcher.gone.late, matcher.gone.capacity, match)
     if matcher.miss is not None:
         return _apart(matcher.miss, list(matcher.misses), settings)
+    if isinstance(matcher, IdMatcher) and matcher.not_held:
+        return (
+            f'their messages are there but hold no object of their id, such as '
+            f'{brief(matcher.not_held)}: let raw.id_field and label.id_field lead to the same ids'
+        )
     if match.policy == 'hold':
         return 'with match.policy hold a label is for the predictions from its stamp on'
     return 'their predictions have not come yet, or never will'

@@ -16,6 +16,7 @@ OF_BOTH = {
     'not_finite': 'mend the publisher; a message without a value says that there is none',
     'lengths_differ': 'let the arrays have one element for each object, or set paths that do',
     'empty_id': 'give each object an id',
+    'bad_place': 'mend the publisher, or set the path to where the box or the centre is',
     'unreadable': 'report it with the message',
 }
 

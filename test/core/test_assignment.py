@@ -10,12 +10,10 @@ import numpy as np
 import pytest
 from frames import boxes, frame
 
-from calib_node.core.matching.assignment import (
-    Assigned,
-    Assignment,
-    intersection_over_union,
-)
+from calib_node.core.matching import assignment
+from calib_node.core.matching.assignment import Assigned, Assignment
 from calib_node.core.matching.frames import IssuedFrame
+from calib_node.core.matching.places import intersection_over_union
 from calib_node.core.samples import LabelFrame
 
 NAN = float('nan')
@@ -111,6 +109,30 @@ def test_labels_are_those_of_the_rules_on_random_messages(objects, count):
     assert found > count / 2
 
 
+@pytest.mark.parametrize('objects', ['iou', 'distance'])
+def test_many_pairs_are_told_as_few(objects, monkeypatch):
+    generator = np.random.default_rng(9)
+    cases = [random_case(generator, 14) for _ in range(300)]
+
+    def tell(partial: bool) -> list[Assigned]:
+        assign = Assignment(objects, partial=partial)
+        all_told = []
+        for scores, names, places, truth in cases:
+            columns = 4 if objects == 'iou' else 2
+            true_places = truth.places[:, :columns].copy()
+            true_places[::5] = NAN if partial else true_places[::5]
+            one = issued(scores, names=names, places=places[:, :columns])
+            all_told.append(
+                assign(one, labels(truth.values, names=truth.names, places=true_places))
+            )
+        return all_told
+
+    few = tell(False), tell(True)
+    monkeypatch.setattr(assignment, 'AT_ONCE', -1)
+    assert (tell(False), tell(True)) == few
+    assert any(y for told in few[1] for _, y in told.pairs)
+
+
 def test_the_surest_takes_the_true_one_first_and_the_next_is_wrong():
     places = boxes(UNIT, (0.0, 0.0, 1.0, 1.1), (5.0, 5.0, 6.0, 6.0))
     assigned = Assignment('iou')(
@@ -123,7 +145,7 @@ def test_with_partial_labels_what_they_do_not_explain_has_no_label():
     places = boxes(UNIT, (5.0, 5.0, 6.0, 6.0))
     truth = labels([1.0, 1.0], places=boxes(UNIT, (8.0, 8.0, 9.0, 9.0)))
     assigned = Assignment('iou', partial=True)(issued([0.6, 0.9], places=places), truth)
-    assert assigned == Assigned([(0, 1.0)], missed=1)
+    assert assigned == Assigned([(0, 1.0)], missed=1, reason='far')
 
 
 def test_classes_do_not_compete():
@@ -141,14 +163,40 @@ def test_what_says_nothing_comes_last_and_explains_any_number():
     assert assigned == Assigned([(0, 1.0)])
 
 
-@pytest.mark.parametrize('bad', [(0.0, 0.0, 0.0, 1.0), (0.0, 0.0, -1.0, 1.0), (NAN, 0.0, 1.0, 1.0)])
-def test_a_box_of_no_size_or_with_nan_has_no_label_and_is_none(bad):
+BAD = [(0.0, 0.0, 0.0, 1.0), (0.0, 0.0, -1.0, 1.0), (NAN, 0.0, 1.0, 1.0)]
+
+
+@pytest.mark.parametrize('bad', BAD)
+def test_a_prediction_without_a_place_has_no_label(bad):
     one = issued([0.9, 0.6], places=boxes(bad, UNIT))
-    assert Assignment('iou')(one, labels([1.0], places=boxes(UNIT))).pairs == [(1, 1.0)]
-    assigned = Assignment('iou')(
-        issued([0.9], places=boxes(UNIT)), labels([1.0], places=boxes(bad))
-    )
-    assert assigned == Assigned([(0, 0.0)], missed=1)
+    truth = labels([1.0], places=boxes(UNIT))
+    assert Assignment('iou')(one, truth) == Assigned([(1, 1.0)], unplaced=1)
+
+
+@pytest.mark.parametrize('bad', BAD)
+def test_a_true_object_without_a_place_may_be_any_of_its_class(bad):
+    places = boxes(UNIT, (5.0, 5.0, 6.0, 6.0), UNIT)
+    one = issued([0.9, 0.8, 0.7], names=['car', 'car', 'dog'], places=places)
+    truth = labels([1.0, 1.0], names=['car', 'car'], places=boxes(bad, UNIT))
+    assert Assignment('iou')(one, truth) == Assigned([(2, 0.0)], ambiguous=2)
+    nothing = labels([None, 1.0], names=['car', 'car'], places=boxes(bad, UNIT))
+    assert Assignment('iou')(one, nothing) == Assigned([(2, 0.0)], ambiguous=1)
+    partial = Assignment('iou', partial=True)(one, truth)
+    assert (partial.pairs, partial.missed) == ([(0, 1.0)], 1)
+
+
+def test_why_a_true_object_was_missed():
+    def reason(truth: LabelFrame, values: Any = (0.9,), place: Any = UNIT, **more: Any) -> str:
+        one = issued(list(values), places=boxes(*[place] * len(values)), **more)
+        return Assignment('iou')(one, truth).reason
+
+    true, named = labels([1.0], places=boxes(UNIT)), ['car']
+    told = labels([1.0], places=boxes(UNIT), names=['Car'])
+    assert reason(true) == ''
+    assert reason(true, values=()) == reason(true, usable=[False]) == 'empty'
+    assert reason(told, names=named) == 'class'
+    assert reason(true, place=BAD[0]) == 'unplaced'
+    assert reason(true, place=(7.0, 7.0, 8.0, 8.0)) == 'far'
 
 
 def test_at_exactly_the_threshold_it_is_the_object():
@@ -170,7 +218,7 @@ def test_nothing_at_all():
     none = boxes()
     assert Assignment('iou')(issued([], places=none), labels([], places=none)) == Assigned()
     one = labels([1.0], places=boxes(UNIT))
-    assert Assignment('iou')(issued([], places=none), one) == Assigned(missed=1)
+    assert Assignment('iou')(issued([], places=none), one) == Assigned(missed=1, reason='empty')
     wrong = Assignment('iou')(issued([0.7], places=boxes(UNIT)), labels([], places=none))
     assert wrong == Assigned([(0, 0.0)])
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plain CDR, little-endian, as Fast DDS writes and reads it: by the book, and slow.
+"""Plain CDR, as Fast DDS writes it and, little-endian, reads it: by the book, and slow.
 
 Written apart from the walk over serialized bytes, to hold it to. Objects are as rclpy makes them.
 """
@@ -17,6 +17,7 @@ import numpy as np
 from calib_node.stream.definitions import Definitions, Kind, parse_kind
 
 HEADER = b'\x00\x01\x00\x00'
+BIG_ENDIAN_HEADER = bytes(4)
 CODES = {
     'boolean': '?', 'octet': 'c', 'float': 'f', 'double': 'd',
     'int8': 'b', 'int16': 'h', 'int32': 'i', 'int64': 'q',
@@ -41,21 +42,24 @@ class Tables:
         return lambda data: deserialize(self, type_name, data)
 
 
-def serialize(definitions: Definitions, type_name: str, message: Any, padding: int = 0) -> bytes:
-    """Return the bytes of a message, each byte of padding the same."""
-    writer = _Writer(definitions, padding)
+def serialize(
+    definitions: Definitions, type_name: str, message: Any, padding: int = 0, order: str = '<'
+) -> bytes:
+    """Return the bytes of a message, each byte of padding the same, little- or big-endian."""
+    writer = _Writer(definitions, padding, order)
     writer.value(Kind(type_name), message)
-    return HEADER + bytes(writer.data)
+    return (HEADER if order == '<' else BIG_ENDIAN_HEADER) + bytes(writer.data)
 
 
 class _Writer:
-    def __init__(self, definitions: Definitions, padding: int) -> None:
+    def __init__(self, definitions: Definitions, padding: int, order: str) -> None:
         self.definitions = definitions
         self.padding = padding
+        self.order = order
         self.data = bytearray()
 
     def number(self, name: str, value: Any) -> None:
-        packed = struct.pack('<' + CODES[name], value)
+        packed = struct.pack(self.order + CODES[name], value)
         while len(self.data) % len(packed):
             self.data.append(self.padding)
         self.data += packed

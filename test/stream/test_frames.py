@@ -11,73 +11,22 @@ import numpy as np
 import pytest
 
 from calib_node.core.calibrators import create
-from calib_node.stream.stream import Stream
 
-from .messages import MS, SECOND, built, header, heard, make, said, sent, stamped
-
-ARRAY = 'vision_msgs/Detection2DArray'
-TRACKS = 'my_msgs/Tracks'
-START = 1000 * SECOND
-
-
-def at(number: int) -> int:
-    return START + number * 100 * MS
-
-
-def detection(
-    box: tuple[float, float, float, float], key: str = '', **scores: float
-) -> dict[str, Any]:
-    x, y, width, height = box
-    return {
-        'id': key,
-        'bbox': {
-            'center': {'position': {'x': x, 'y': y}},
-            'size_x': width,
-            'size_y': height,
-        },
-        'results': [
-            {'hypothesis': {'class_id': name, 'score': score}} for name, score in scores.items()
-        ],
-    }
-
-
-def detections(stamp: int, *objects: dict[str, Any]) -> bytes:
-    return sent(ARRAY, header=header(stamp, 'camera'), detections=list(objects))
-
-
-def scores(message: bytes) -> list[float]:
-    return [r.hypothesis.score for d in heard(ARRAY, message).detections for r in d.results]
-
-
-def tracks(stamp: int, *objects: dict[str, Any], ids: Any = None) -> bytes:
-    sec, nanosec = divmod(stamp, SECOND)
-    ids = ids if ids is not None else range(len(objects))
-    return sent(TRACKS, stamp={'sec': sec, 'nanosec': nanosec}, tracks=list(objects), ids=list(ids))
-
-
-def of_tracks(**given: Any) -> Stream:
-    return make(
-        **{
-            'raw__type': TRACKS,
-            'raw__stamp_field': 'stamp',
-            'raw__value_field': 'tracks[].existence',
-            'label__type': TRACKS,
-            'label__stamp_field': 'stamp',
-            'label__value_field': 'tracks[].seen',
-            'match__objects': 'order',
-            **given,
-        }
-    )
-
-
-def seen(stream: Stream) -> list[tuple[str, float, int]]:
-    """Return the list that each match is entered in: the key, what was raw, and the label."""
-    found: list[tuple[str, float, int]] = []
-    stream.pipeline.on_match.append(lambda m: found.append((m.key, m.raw, m.label)))
-    return found
-
-
-LEFT, RIGHT, FAR = (10.0, 10.0, 4.0, 4.0), (30.0, 10.0, 4.0, 4.0), (90.0, 90.0, 4.0, 4.0)
+from .messages import SECOND, built, header, heard, make, said, sent, stamped
+from .objects import (
+    ARRAY,
+    FAR,
+    LEFT,
+    RIGHT,
+    TRACKS,
+    at,
+    detection,
+    detections,
+    of_tracks,
+    scores,
+    seen,
+    tracks,
+)
 
 
 def test_detections_labelled_by_boxes_with_a_preset_alone():
@@ -505,8 +454,11 @@ def test_true_objects_that_no_prediction_finds():
     for number in range(1, 30):
         stream.on_prediction(detections(at(number), detection(LEFT, car=0.5)))
         stream.on_label(detections(at(number), detection(LEFT, Car=1.0)))
-    sentence = said(stream.status(), 'true objects was found', 'set match.iou below 0.5')
-    assert 'let predictions and labels have the same class names' in sentence
+    assert said(
+        stream.status(),
+        'none of the last 29 true objects was found by a prediction, as none was of their class',
+        'let predictions and labels have the same class names',
+    )
     assert stream.status().figures['missed objects'] == '29'
     stream.on_prediction(detections(at(30), detection(LEFT, car=0.5)))
     stream.on_label(detections(at(30), detection(LEFT, car=1.0)))

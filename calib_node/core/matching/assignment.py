@@ -5,16 +5,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calib_node.core.matching.frames import IssuedFrame
-from calib_node.core.samples import Floats, LabelFrame
+from calib_node.core.matching.places import has_place, intersection_over_union, nearness
+from calib_node.core.samples import Bools, Floats, LabelFrame
 
-CELLS = 1_000_000
-"""Pairs of objects that are compared at once."""
+AT_ONCE = 100_000
+"""So many pairs are compared at once; of more only those that are near each other by their x."""
+
+Indices = NDArray[np.intp]
 
 Closeness = Callable[[Floats, Floats], Floats]
 """Makes of places of shape (n, d) and (m, d) how close they are, shape (n, m); NaN: never."""
@@ -32,11 +34,18 @@ class Assigned:
         Labelled objects that no prediction was about.
     ambiguous : int
         Labels of which nobody can tell which object they are about.
+    unplaced : int
+        Objects that no label can find, as they have no place.
+    reason : {'', 'empty', 'class', 'unplaced', 'far'}
+        Why the last one was missed: there was no object, none of its class, none with a place, or
+        none close enough.
     """
 
     pairs: list[tuple[int, float]] = field(default_factory=list)
     missed: int = 0
     ambiguous: int = 0
+    unplaced: int = 0
+    reason: str = ''
 
 
 @dataclass(frozen=True)
@@ -115,6 +124,7 @@ def by_key(issued: IssuedFrame, labels: LabelFrame, rows: Sequence[int]) -> Assi
             assigned.ambiguous += 1
         elif not mine:
             assigned.missed += 1
+            assigned.reason = 'class'
         else:
             y = labels.values[row]
             if y is not None:
@@ -134,7 +144,8 @@ def by_place(
 
     Within a class, by falling raw probability, each object takes the closest true one that is free
     and close enough. Those that say something come first, as in COCO; one that says nothing may be
-    taken many times.
+    taken many times. Where a true object has no place any of those that nobody explains may be it,
+    so that nothing can be told of its class.
 
     Parameters
     ----------
@@ -151,54 +162,98 @@ def by_place(
     places, true_places = _places(frame.places), _places(labels.places)
     speaks = np.array([y is not None for y in labels.values], bool)
     told = bool(frame.names) and bool(labels.names)
+    whole = not partial and issued.raws.ndim == 1
     outcome: dict[int, float | None] = {}
-    taken = np.zeros(count, bool)
-    usable = issued.usable & np.isfinite(places).all(axis=1) if len(issued) else issued.usable
-    if closeness is intersection_over_union and len(issued):
-        usable = usable & (_areas(places) > 0.0)
+    taken, ambiguous = np.zeros(count, bool), np.zeros(count, bool)
+    placed, true_placed = has_place(places), has_place(true_places)
+    usable = issued.usable & placed if len(issued) else issued.usable
     for mine, theirs in _groups(frame.names, labels.names, len(issued), count, told):
-        mine = mine[usable[mine]]
+        if whole and not true_placed[theirs].all():
+            ambiguous[theirs] = speaks[theirs]
+            continue
+        mine, theirs = mine[usable[mine]], theirs[true_placed[theirs]]
         raws = issued.raws[mine] if issued.raws.ndim == 1 else issued.raws[mine].max(axis=1)
         mine = mine[np.argsort(-raws, kind='stable')]
-        for index, row in _close(mine, theirs, places, true_places, closeness, least):
+        for index, near, row in _close(mine, theirs, places, true_places, closeness, least):
             free = row.copy()
-            free[taken[theirs] | ~speaks[theirs]] = np.nan
+            free[taken[near] | ~speaks[near]] = np.nan
             if not np.isnan(free).all():
-                best = theirs[np.nanargmax(free)]
+                best = near[np.nanargmax(free)]
                 taken[best] = True
                 outcome[index] = labels.values[best]
-            elif (~np.isnan(row) & ~speaks[theirs]).any():
+            elif (~np.isnan(row) & ~speaks[near]).any():
                 outcome[index] = None
-        if not partial and issued.raws.ndim == 1:
+        if whole:
             for index in mine.tolist():
                 outcome.setdefault(index, 0.0)
-    pairs = [(i, y) for i, y in sorted(outcome.items()) if y is not None]
-    return Assigned(pairs, missed=int((speaks & ~taken).sum()))
+    missed = np.flatnonzero(speaks & ~taken & ~ambiguous)
+    return Assigned(
+        [(i, y) for i, y in sorted(outcome.items()) if y is not None],
+        len(missed),
+        int(ambiguous.sum()),
+        int((issued.usable & ~placed).sum()) if len(issued) else 0,
+        _why(issued, usable, labels.names[missed[-1]] if told else '') if len(missed) else '',
+    )
+
+
+def _why(issued: IssuedFrame, placed: Bools, name: str) -> str:
+    """Return why no object was found for a true one; its class is empty where none is told."""
+    some = issued.usable
+    if not some.any():
+        return 'empty'
+    if name:
+        some = some & (np.array(issued.frame.names, object) == name)
+        if not some.any():
+            return 'class'
+    return 'far' if (some & placed).any() else 'unplaced'
 
 
 def _close(
-    mine: NDArray[Any],
-    theirs: NDArray[Any],
+    mine: Indices,
+    theirs: Indices,
     places: Floats,
     true_places: Floats,
     closeness: Closeness,
     least: float,
-) -> Iterator[tuple[int, Floats]]:
-    """Yield the objects that are close enough to a true one, and how close; NaN: not enough."""
-    if not len(theirs):
-        return
-    step = max(1, CELLS // len(theirs))
-    for start in range(0, len(mine), step):
-        some = mine[start : start + step]
-        close = closeness(places[some], true_places[theirs])
+) -> Iterator[tuple[int, Indices, Floats]]:
+    """Yield the objects that are close enough to a true one, these, and how close; NaN: not."""
+    if len(mine) * len(theirs) <= AT_ONCE:
+        close = closeness(places[mine], true_places[theirs])
         close[~(close >= least)] = np.nan
         for row in np.flatnonzero((close >= least).any(axis=1)).tolist():
-            yield int(some[row]), close[row]
+            yield int(mine[row]), theirs, close[row]
+        return
+    for index, near in _overlapping(mine, theirs, places, true_places, least):
+        row = closeness(places[index : index + 1], true_places[near])[0]
+        row[~(row >= least)] = np.nan
+        if not np.isnan(row).all():
+            yield index, near, row
+
+
+def _overlapping(
+    mine: Indices, theirs: Indices, places: Floats, true_places: Floats, least: float
+) -> Iterator[tuple[int, Indices]]:
+    """Yield objects and the true ones, in their order, that may be close to them by their x."""
+    first, last = true_places[theirs, 0], true_places[theirs, 0]
+    low, high = places[mine, 0], places[mine, 0]
+    if places.shape[1] == 4:
+        last, high = true_places[theirs, 2], places[mine, 2]
+    else:
+        # Somewhat more than the distance, which was rounded.
+        reach = -least + 1e-9 * (np.abs(low) - least)
+        low, high = low - reach, high + reach
+    order = np.argsort(first, kind='stable')
+    widest = float((last - first).max(initial=0.0))
+    start = np.searchsorted(first[order], low - widest - 1e-9 * np.abs(low), side='left')
+    end = np.searchsorted(first[order], high, side='right')
+    for index, i, j in zip(mine.tolist(), start.tolist(), end.tolist()):
+        if i < j:
+            yield index, theirs[np.sort(order[i:j])]
 
 
 def _groups(
     names: Sequence[str], true_names: Sequence[str], count: int, true_count: int, told: bool
-) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+) -> Iterator[tuple[Indices, Indices]]:
     """Yield the places of objects and of true ones, class by class."""
     if not told:
         yield np.arange(count), np.arange(true_count)
@@ -210,62 +265,3 @@ def _groups(
 
 def _places(places: Floats | None) -> Floats:
     return np.zeros((0, 4)) if places is None else places
-
-
-def _areas(boxes: Floats) -> Floats:
-    """Return the areas of boxes; 0 for one of no size."""
-    width, height = boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]
-    areas: Floats = np.where((width > 0.0) & (height > 0.0), width * height, 0.0)
-    return areas
-
-
-def intersection_over_union(first: Floats, second: Floats) -> Floats:
-    """Return the intersection over union of each two boxes.
-
-    Parameters
-    ----------
-    first, second : ndarray of float of shape (n, 4) and (m, 4)
-        Boxes as x0, y0, x1, y1.
-
-    Returns
-    -------
-    ndarray of float of shape (n, m)
-        From 0 to 1; NaN where both boxes are of no size or one is not finite.
-
-    Examples
-    --------
-    >>> intersection_over_union(np.array([[0.0, 0, 2, 2]]), np.array([[1.0, 0, 3, 2]])).round(4)
-    array([[0.3333]])
-    """
-    with np.errstate(invalid='ignore', divide='ignore', over='ignore'):
-        low = np.maximum(first[:, None, :2], second[None, :, :2])
-        high = np.minimum(first[:, None, 2:], second[None, :, 2:])
-        sides = np.maximum(high - low, 0.0)
-        both = sides[..., 0] * sides[..., 1]
-        union = _areas(first)[:, None] + _areas(second)[None, :] - both
-        ratio: Floats = both / union
-    return ratio
-
-
-def nearness(first: Floats, second: Floats) -> Floats:
-    """Return the distance of each two points, less than zero so that more is nearer.
-
-    Parameters
-    ----------
-    first, second : ndarray of float of shape (n, d) and (m, d)
-        Points.
-
-    Returns
-    -------
-    ndarray of float of shape (n, m)
-        Zero or less; NaN where one is not finite.
-
-    Examples
-    --------
-    >>> nearness(np.array([[0.0, 0.0]]), np.array([[3.0, 4.0]]))
-    array([[-5.]])
-    """
-    with np.errstate(invalid='ignore', over='ignore'):
-        between = first[:, None, :] - second[None, :, :]
-        distance: Floats = np.sqrt((between * between).sum(axis=-1))
-    return -distance

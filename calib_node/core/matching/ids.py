@@ -42,8 +42,14 @@ class IdMatcher(Matcher[IssuedFrame, Keyed]):
     Event time is that of the messages. Whether an object has its label already is told object by
     object, so that the labels of a message's objects may come one by one. What is matched, pending
     and expired is counted in objects.
+
+    Attributes
+    ----------
+    not_held : str
+        The id of the last label whose message was there without it; empty once one was found.
     """
 
+    not_held = ''
     _messages = 0
 
     def _clear(self) -> None:
@@ -116,6 +122,7 @@ class IdMatcher(Matcher[IssuedFrame, Keyed]):
         self, issued: IssuedFrame, item: Keyed, matches: list[tuple[IssuedFrame, Keyed]]
     ) -> None:
         positions = issued.positions(item.key)
+        self.not_held = ''
         if not issued.refused and issued.taken.issuperset(positions):
             self.counts.duplicate += len(item)
             return
@@ -132,8 +139,12 @@ class IdMatcher(Matcher[IssuedFrame, Keyed]):
             self._found_gone(stamp - self._tolerance)
             return
         nearest = self._frames.nearest(stamp)
-        if nearest is not None and abs(nearest - stamp) > self._tolerance:
+        if nearest is None:
+            return
+        if abs(nearest - stamp) > self._tolerance:
             self._missed(stamp, nearest)
+        else:
+            self.not_held = item.key
 
     def _insert(
         self, stamp: int, item: IssuedFrame, matches: list[tuple[IssuedFrame, Keyed]]
