@@ -18,6 +18,13 @@ def type_name(message_type: Any) -> str:
     return f'{package}/msg/{message_type.__name__}'
 
 
+def type_hash(info: Any) -> str:
+    """Return the hash of the definition by which an endpoint sends; empty where none is told."""
+    # Humble has none.
+    found = getattr(info, 'topic_type_hash', None)
+    return str(found) if found is not None and found.version > 0 else ''
+
+
 def incompatible_policy(offered: QoSProfile, requested: QoSProfile) -> QoSPolicyKind | None:
     """Return the policy by which a subscription does not hear a publisher, if there is one."""
     if (

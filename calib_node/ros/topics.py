@@ -13,7 +13,7 @@ from rclpy.qos_overriding_options import QoSOverridingOptions
 from std_msgs.msg import Float64, Float64MultiArray
 
 from calib_node.ros.listener import OVERRIDABLE, Input, Listener
-from calib_node.ros.mismatch import incompatible_policy, remedy, type_name
+from calib_node.ros.mismatch import incompatible_policy, remedy, type_hash, type_name
 from calib_node.stream.table import Qos
 
 try:
@@ -68,6 +68,8 @@ class Topics:
             RELIABILITY: self.reliability,
         }
         self._types_said: list[str] = []
+        # By input: how many publishers were looked at, and what is wrong with their definitions.
+        self._definitions: dict[str, tuple[int, list[str]]] = {}
 
     def _refuse_shared_names(self) -> None:
         """Refuse feedback, and two of our topics that would be mixed up."""
@@ -135,7 +137,7 @@ class Topics:
         """
         for name, listener in self._listeners.items():
             listener.look(partial(self._offers_best_effort, name))
-        types, qos = [], []
+        types, qos = self._defined_otherwise(), []
         for name, side, info in self._unmatched():
             if side == 'publisher':
                 wanted, does = type_name(self._listeners[name].first.msg_type), 'publishes'
@@ -160,6 +162,32 @@ class Topics:
                 self._node.get_logger().warning(sentence)
         self._types_said = types
         return types + qos
+
+    def _defined_otherwise(self) -> list[str]:
+        """Return a sentence for each publisher whose definition of the message type is not ours.
+
+        The middleware goes by the type's name alone, so that its bytes would be misread. A look at
+        each costs much, and is taken where their number has changed.
+        """
+        for name, listener in self._listeners.items():
+            number, topic = self.publishers(name), self.resolved[name]
+            if number != self._definitions.get(name, (0, []))[0]:
+                wanted, ours = type_name(listener.first.msg_type), self._own_hash(topic)
+                found = [
+                    f'{topic}: {info.node_name} publishes {wanted} by another definition than that '
+                    f'of here, so that it is misread: install the same version of '
+                    f'{wanted.partition("/")[0]} on both sides'
+                    for info in self._node.get_publishers_info_by_topic(topic)
+                    if info.topic_type == wanted and ours and type_hash(info) not in ('', ours)
+                ]
+                self._definitions[name] = number, found
+        return [sentence for _, found in self._definitions.values() for sentence in found]
+
+    def _own_hash(self, topic: str) -> str:
+        infos = self._node.get_subscriptions_info_by_topic(topic)
+        me = self._node.get_name(), self._node.get_namespace()
+        own = (type_hash(info) for info in infos if (info.node_name, info.node_namespace) == me)
+        return next(own, '')
 
     def _offers_best_effort(self, name: str) -> bool:
         """Return whether a publisher of an input offers no more than best effort."""
