@@ -181,3 +181,42 @@ def test_integers_are_rounded_to_the_nearest_step(world: World, reading: Callabl
     figures = talk.client.figures()
     assert (figures['ignored labels'], figures['no opinion']) == ('5', '5')
     assert figures['refused: out_of_range'] == '10'
+
+
+@pytest.mark.parametrize('objects', ['iou', 'id'])
+def test_no_objects_and_ten_thousand(world: World, objects: str):
+    """On both sides, with boxes of four numbers."""
+    _, shapes = interfaces()
+    kind = shapes.NamedDetections
+    paths = {'id_field': 'id', 'class_field': 'class_name', 'box_field': 'corners'}
+    given: dict[str, Any] = {
+        f'{side}.{name}': f'detections[].{path}'
+        for side in ('raw', 'label')
+        for name, path in paths.items()
+    }
+    given |= {'raw.value_field': 'detections[].score', 'match.objects': objects}
+    talk = Typed(world, kind, kind, given)
+
+    def message(second: int, number: int) -> Any:
+        array = kind()
+        array.header.stamp.sec = second
+        for index in range(number):
+            one = shapes.NamedDetection(class_name='car', score=(1 + index % 7) / 8, id=str(index))
+            one.corners[:] = [10.0 * index, 0.0, 10.0 * index + 8.0, 6.0]
+            array.detections.append(one)
+        return array
+
+    connect(talk, message(0, 1), message(0, 1))
+    many = 10_000
+    for number in (0, many, 0):
+        sent = message(next(SECONDS), number)
+        answer = answer_to(talk, (sent, sent))
+        assert [one.id for one in answer.detections] == [one.id for one in sent.detections]
+        given_scores, found = ([one.score for one in m.detections] for m in (sent, answer))
+        np.testing.assert_allclose(found, given_scores, atol=1e-12)
+        talk.labels.publish(sent)
+    talk.client.spin_until(lambda: talk.figure('learned') == many, 'what was learned')
+    figures = talk.client.figures()
+    assert (figures['missed objects'], figures['ambiguous labels']) == ('0', '0')
+    last = message(next(SECONDS), 9)
+    assert answer_to(talk, (last, last)).detections[3].score > 0.5

@@ -96,6 +96,19 @@ def test_boxes_of_which_only_some_are_labelled():
     assert matches == [('', 0.75, 1)]
 
 
+def test_true_boxes_hold_for_each_message_until_the_next_true_boxes():
+    stream = make(preset=ARRAY, match__policy='hold')
+    matches = seen(stream)
+    stream.on_label(detections(at(1), detection(LEFT, car=1.0)))
+    for number in (1, 2, 3):
+        score = number / 4
+        stream.on_prediction(detections(at(number), detection(LEFT, car=score)))
+    stream.on_label(detections(at(3), detection(RIGHT, car=1.0)))
+    stream.on_prediction(detections(at(20)))
+    stream.on_prediction(detections(at(40)))
+    assert matches == [('', 0.25, 1), ('', 0.5, 1), ('', 0.75, 0)]
+
+
 def test_objects_whose_class_is_to_be_ignored():
     stream = make(preset=ARRAY, label__ignore=['crowd'])
     matches = seen(stream)
