@@ -104,8 +104,8 @@ def test_true_boxes_hold_for_each_message_until_the_next_true_boxes():
         score = number / 4
         stream.on_prediction(detections(at(number), detection(LEFT, car=score)))
     stream.on_label(detections(at(3), detection(RIGHT, car=1.0)))
-    stream.on_prediction(detections(at(20)))
-    stream.on_prediction(detections(at(40)))
+    assert matches == [('', 0.25, 1), ('', 0.5, 1)]
+    stream.close()
     assert matches == [('', 0.25, 1), ('', 0.5, 1), ('', 0.75, 0)]
 
 

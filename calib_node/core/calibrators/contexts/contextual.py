@@ -111,8 +111,9 @@ class Contextual(Learner):
         contexts = {'names': list(self.contexts), 'known': self._known.saved()}
         if self._tallies is not None:
             contexts['tallies'] = [tally.state() for tally in self._tallies]
-        state['contexts'] = {**contexts, **self._learned_of_contexts(), 'parameters': own}
-        return state
+        contexts = {**contexts, **self._learned_of_contexts(), 'parameters': own}
+        # First: a state without them is sound, and must not be what is left of a file cut short.
+        return {'contexts': contexts, **state}
 
     @abstractmethod
     def _learned_of_contexts(self) -> dict[str, Any]:
