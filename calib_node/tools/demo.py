@@ -24,7 +24,7 @@ from calib_node.core.state.disk import read_document
 from calib_node.tools.figure import write_png
 from calib_node.tools.node_process import NodeError, find_executable
 from calib_node.tools.recording import Answer, Sample, load_recording
-from calib_node.tools.report import can_encode, diagram_lines, score_table, write_csv
+from calib_node.tools.summary import can_encode, diagram_lines, score_table, write_csv
 
 if TYPE_CHECKING:
     from calib_node.tools.session import Session

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calib_node.core.metrics import ece, reliability
-from calib_node.tools.report import BINS
+from calib_node.tools.summary import BINS
 
 # Told apart in the common forms of colour blindness, and in grey by their markers.
 STYLES = {'raw': ('#d1495b', 'o'), 'calibrated': ('#00798c', 's')}

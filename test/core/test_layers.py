@@ -32,8 +32,10 @@ LEVELS = {
     'calib_node.core.pipeline': 6,
     'calib_node.core.frame_pipeline': 7,
     'calib_node.stream': 8,
-    'calib_node.ros': 10,
+    'calib_node.bags': 10,
     'calib_node.integrations': 10,
+    'calib_node.report': 10,
+    'calib_node.ros': 10,
     'calib_node.tools': 11,
 }
 

@@ -14,7 +14,7 @@ from calib_node.core.metrics import accuracy, brier, ece, log_loss
 from calib_node.tools import progress
 from calib_node.tools.figure import write_png
 from calib_node.tools.recording import Sample, load_recording
-from calib_node.tools.report import (
+from calib_node.tools.summary import (
     BAR_WIDTH,
     BINS,
     can_encode,
