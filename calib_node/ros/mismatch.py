@@ -11,6 +11,14 @@ _OFFER_MORE = {QoSPolicyKind.RELIABILITY: 'reliable', QoSPolicyKind.DURABILITY: 
 _REQUEST_LESS = {QoSPolicyKind.RELIABILITY: 'automatic', QoSPolicyKind.DURABILITY: 'volatile'}
 _OVERRIDE_LESS = {QoSPolicyKind.RELIABILITY: 'best_effort', QoSPolicyKind.DURABILITY: 'volatile'}
 
+UNKNOWN_NAME = '_NODE_NAME_UNKNOWN_'
+"""What the middleware calls a node whose name it has not heard, or that has none."""
+
+
+def node_of(info: Any) -> str:
+    """Return the name of the node that an endpoint is of, in words."""
+    return 'a node of unknown name' if info.node_name == UNKNOWN_NAME else str(info.node_name)
+
 
 def type_name(message_type: Any) -> str:
     """Return the name of a message type as the graph gives it."""

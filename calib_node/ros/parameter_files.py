@@ -3,16 +3,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import yaml
 
-PARAMETERS = 'ros__parameters'
-# What stands for any names, and for any one name.
-WILDCARDS = {'**': '(/[^/]+)*', '*': '/[^/]+'}
+from calib_node.stream.parameter_sections import fits, sections
 
 
 def not_for(node: str, arguments: Sequence[str], others: Sequence[str] = ()) -> list[str]:
@@ -56,22 +52,8 @@ def _sections(path: str) -> list[str]:
     except (OSError, ValueError, yaml.YAMLError):
         # rclpy could read it, and what it made of it is in the ready line.
         return []
-    return list(_names('', content))
-
-
-def _names(above: str, content: Any) -> Iterator[str]:
-    for key, value in content.items() if isinstance(content, dict) else ():
-        if key == PARAMETERS:
-            yield above
-        else:
-            yield from _names(f'{above}/{str(key).strip("/")}', value)
+    return [name for name, _ in sections(content)]
 
 
 def _has(sections: Sequence[str], node: str) -> bool:
-    return any(_fits(section, node) for section in sections)
-
-
-def _fits(section: str, node: str) -> bool:
-    parts = section.strip('/').split('/')
-    pattern = ''.join(WILDCARDS.get(part, f'/{re.escape(part)}') for part in parts)
-    return re.fullmatch(pattern, node) is not None
+    return any(fits(section, node) for section in sections)

@@ -13,7 +13,14 @@ from rclpy.qos_overriding_options import QoSOverridingOptions
 from std_msgs.msg import Float64, Float64MultiArray
 
 from calib_node.ros.listener import OVERRIDABLE, Input, Listener
-from calib_node.ros.mismatch import incompatible_policy, remedy, type_hash, type_name
+from calib_node.ros.mismatch import (
+    UNKNOWN_NAME,
+    incompatible_policy,
+    node_of,
+    remedy,
+    type_hash,
+    type_name,
+)
 from calib_node.stream.table import Qos
 
 try:
@@ -148,7 +155,7 @@ class Topics:
                 ours, our_side = self._publishers[name].qos_profile, 'publisher'
                 offered, requested = ours, info.qos_profile
             topic = self.resolved[name]
-            who = f'{topic}: {info.node_name} {does}'
+            who = f'{topic}: {node_of(info)} {does}'
             policy = incompatible_policy(offered, requested)
             if info.topic_type != wanted:
                 types.append(f'{who} {info.topic_type}, not {wanted}')
@@ -173,11 +180,15 @@ class Topics:
             number, topic = self.publishers(name), self.resolved[name]
             if number != self._definitions.get(name, (0, []))[0]:
                 wanted, ours = type_name(listener.first.msg_type), self._own_hash(topic)
+                infos = self._node.get_publishers_info_by_topic(topic)
+                if any(info.node_name == UNKNOWN_NAME for info in infos):
+                    # Its name comes a moment after it, and is looked for again.
+                    number = -1
                 found = [
-                    f'{topic}: {info.node_name} publishes {wanted} by another definition than that '
+                    f'{topic}: {node_of(info)} publishes {wanted} by another definition than that '
                     f'of here, so that it is misread: install the same version of '
                     f'{wanted.partition("/")[0]} on both sides'
-                    for info in self._node.get_publishers_info_by_topic(topic)
+                    for info in infos
                     if info.topic_type == wanted and ours and type_hash(info) not in ('', ours)
                 ]
                 self._definitions[name] = number, found
