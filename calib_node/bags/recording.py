@@ -57,7 +57,7 @@ class Recording:
         self._publish_times = publish_times or order == 'publish'
         self._end = ExitStack()
         with ExitStack() as end:
-            self._files = [self._open(path, end) for path in found.files]
+            self.files = [self._open(path, end) for path in found.files]
             self._end = end.pop_all()
         self.topics = self._merge_topics()
 
@@ -111,7 +111,7 @@ class Recording:
 
     def _merge_topics(self) -> dict[str, Topic]:
         topics: dict[str, Topic] = {}
-        for file in self._files:
+        for file in self.files:
             for topic in file.topics:
                 known = topics.setdefault(topic.name, topic)
                 if known is topic:
@@ -144,7 +144,7 @@ class Recording:
                 )
         plain = self._decompressor()
         counts = dict.fromkeys(names, 0)
-        for file in self._files:
+        for file in self.files:
             wrong = {t.name for t in file.topics if t.type_name != self.topics[t.name].type_name}
             yield from self._of_file(file, set(names) - wrong, counts, plain)
             if file.problem:

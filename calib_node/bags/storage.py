@@ -39,6 +39,8 @@ class Topic:
         Whether that is IDL.
     digest : str
         Hash of the definition, RIHS01, where there is one.
+    qos : tuple
+        QoS profiles of its publishers, as rosbags has them.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Topic:
     definition: str = ''
     is_idl: bool = False
     digest: str = ''
+    qos: tuple[Any, ...] = ()
 
 
 class Message(NamedTuple):
@@ -117,6 +120,7 @@ def _topic(connection: Any) -> Topic:
         text.data,
         text.format == MessageDefinitionFormat.IDL,
         connection.digest or '',
+        tuple(connection.ext.offered_qos_profiles),
     )
 
 
