@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from calib_node.bags.problems import RecordingError, one_line
-from calib_node.bags.storage import SUFFIXES
+from calib_node.bags.storage import SUFFIXES, absolute
 
 METADATA = 'metadata.yaml'
 NEWEST_VERSION = 9
@@ -110,7 +110,7 @@ def _described(folder: Path) -> Found:
         how = metadata.get('compression_format') or ''
         counts: dict[str, int] = {}
         for entry in metadata['topics_with_message_count']:
-            name = entry['topic_metadata']['name']
+            name = absolute(entry['topic_metadata']['name'])
             counts[name] = counts.get(name, 0) + entry['message_count']
     except (OSError, yaml.YAMLError, KeyError, TypeError, AttributeError, ValueError) as error:
         found = _undescribed(folder)

@@ -126,20 +126,31 @@ class Playback:
     @property
     def problems(self) -> list[str]:
         """What is wrong with the recordings, as far as is known by now."""
-        return [problem for recording in self.recordings for problem in recording.problems]
+        found = [problem for recording in self.recordings for problem in recording.problems]
+        for name in (self.source.raw, self.source.labels):
+            if not any(r.topics[name].count for r in self.recordings if name in r.topics):
+                found.append(
+                    f'there is no message on {name} in {self._where()}: if they are in another '
+                    'recording, name both and --together'
+                )
+        return found
 
     def _check(self, name: str, wanted: str, side: str) -> None:
         """Refuse a topic that is not there, or of another type, and take its definition."""
         found = [(r, r.topics[name]) for r in self.recordings if name in r.topics]
         inputs = {'raw': 'raw_probabilities', 'label': 'labels'}
         if not found:
-            names = sorted({topic for r in self.recordings for topic in r.topics})
+            topics = [topic for r in self.recordings for topic in r.topics.values()]
+            names = sorted({topic.name for topic in topics})
             if not names:
                 raise RecordingError(f'{self._where()} is empty: it has no topic at all')
+            fitting = sorted({t.name for t in topics if t.type_name == full_name(wanted)})
+            of_type = f'of the type {full_name(wanted)} there is'
+            shown = f'{of_type} {_listed(fitting)}' if fitting else f'there is {_listed(names)}'
             raise RecordingError(
                 f'there is no topic {name} in {self._where()}{nearest_name(name, names)}: name it '
-                f'by -r {inputs[side]}:=TOPIC (there are: {", ".join(names[:20])}'
-                f'{", …" if len(names) > 20 else ""})'
+                f'by -r {inputs[side]}:=TOPIC ({shown}), or the recording that has it too, and '
+                '--together'
             )
         for recording, topic in found:
             if topic.type_name and topic.type_name != full_name(wanted):
@@ -188,6 +199,10 @@ class Playback:
                 received = log_time
             time = publish_time if by_publish and publish_time is not None else log_time
             yield Played(topic, is_label, time, received, data)
+
+
+def _listed(names: list[str], most: int = 10) -> str:
+    return ', '.join([*names[:most], *(['…'] if len(names) > most else [])])
 
 
 def _log_time(message: Message) -> int:

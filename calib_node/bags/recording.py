@@ -79,35 +79,37 @@ class Recording:
     def _open(self, path: Path, end: ExitStack) -> File:
         if path.suffix == COMPRESSED:
             folder = end.enter_context(TemporaryDirectory(prefix='calib_node-'))
-            opened = self._open_plain(decompressed(path, Path(folder)))
-            opened.path = path
+            opened = self._open_plain(decompressed(path, Path(folder)), path)
         else:
-            opened = self._open_plain(path)
+            opened = self._open_plain(path, path)
         end.callback(opened.close)
+        if opened.problem and not opened.topics:
+            raise RecordingError(opened.problem)
         return opened
 
-    def _open_plain(self, path: Path) -> File:
+    def _open_plain(self, path: Path, shown: Path) -> File:
+        """Open a file, which is another than the one to be spoken of where that is compressed."""
         if path.suffix == '.db3' and self._publish_times:
             raise RecordingError(
-                f'{path} keeps no publish times, as all sqlite3 recordings: take --order log'
+                f'{shown} keeps no publish times, as all sqlite3 recordings: take --order log'
             )
         try:
             if not self._publish_times:
-                return SoundFile(path)
+                return SoundFile(path, shown)
         except RecordingError:
             raise
         except Exception as error:
             if path.suffix == '.db3':
                 raise RecordingError(
-                    f'{path} cannot be read ({one_line(error)}): '
+                    f'{shown} cannot be read ({_said(error, path, shown)}): '
                     '`sqlite3 FILE .recover` may save what is whole of it'
                 ) from None
         try:
-            return McapFile(path, self._order)
+            return McapFile(path, shown, self._order)
         except RecordingError:
             raise
         except Exception as error:
-            raise RecordingError(f'{path} cannot be read ({one_line(error)})') from None
+            raise RecordingError(f'{shown} cannot be read ({_said(error, path, shown)})') from None
 
     def _merge_topics(self) -> dict[str, Topic]:
         topics: dict[str, Topic] = {}
@@ -190,3 +192,7 @@ class Recording:
                     f'{count} were found'
                     + ('; the recording may be cut short' if count < said else '')
                 )
+
+
+def _said(error: Exception, path: Path, shown: Path) -> str:
+    return one_line(error).replace(str(path), str(shown))

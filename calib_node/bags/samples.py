@@ -53,6 +53,7 @@ class SampleFile:
         self.columns += ['label', 'delay']
         self._contexts = len(contexts)
         self._rows: list[Sequence[Any]] = []
+        self._error: OSError | None = None
         try:
             self._write, self._end = self._open()
         except OSError as error:
@@ -110,19 +111,23 @@ class SampleFile:
 
     def _flush(self) -> None:
         rows, self._rows = self._rows, []
-        if rows:
+        if rows and self._error is None:
             try:
                 self._write(rows)
             except OSError as error:
-                raise RecordingError(
-                    f'--samples {self._path} cannot be written: {one_line(error)}'
-                ) from None
+                # Whoever calls an observer goes on without it; the end tells.
+                self._error = error
 
     def __enter__(self) -> SampleFile:
         return self
 
     def __exit__(self, *error: object) -> None:
+        self._flush()
         try:
-            self._flush()
-        finally:
             self._end()
+        except OSError as problem:
+            self._error = self._error or problem
+        if self._error is not None:
+            raise RecordingError(
+                f'--samples {self._path} cannot be written: {one_line(self._error)}'
+            )

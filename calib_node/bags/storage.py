@@ -80,6 +80,8 @@ class SoundFile:
     ----------
     path : Path
         Of a .mcap or .db3 file.
+    shown : Path
+        The path to be spoken of: that of the file which it was decompressed from.
 
     Raises
     ------
@@ -89,9 +91,9 @@ class SoundFile:
 
     keeps_publish_times = False
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, shown: Path) -> None:
         kind: Any = McapReader if path.suffix == '.mcap' else Sqlite3Reader
-        self.path = path
+        self.path = shown
         self.problem = ''
         self._storage = kind(path)
         self._storage.open()
@@ -99,21 +101,27 @@ class SoundFile:
 
     def messages(self, names: Collection[str]) -> Iterator[Message]:
         """Yield the messages of some topics."""
-        chosen = [c for c in self._storage.connections if c.topic in names]
+        chosen = [c for c in self._storage.connections if absolute(c.topic) in names]
         if not chosen:
             return
+        topics = {c.id: absolute(c.topic) for c in chosen}
         for connection, time, data in self._storage.messages(chosen):
-            yield Message(connection.topic, time, None, data)
+            yield Message(topics[connection.id], time, None, data)
 
     def close(self) -> None:
         """Close the file."""
         self._storage.close()
 
 
+def absolute(topic: str) -> str:
+    """Return the name of a topic with the slash that some recorders leave out."""
+    return topic if topic.startswith('/') else f'/{topic}'
+
+
 def _topic(connection: Any) -> Topic:
     text = connection.msgdef
     return Topic(
-        connection.topic,
+        absolute(connection.topic),
         full_name(connection.msgtype),
         connection.msgcount,
         connection.ext.serialization_format or 'cdr',
@@ -132,16 +140,16 @@ class McapFile:
 
     Parameters
     ----------
-    path : Path
-        Of the file.
+    path, shown : Path
+        As of `SoundFile`.
     order : str
         log or publish: the order in which messages come, in a sound file.
     """
 
     keeps_publish_times = True
 
-    def __init__(self, path: Path, order: str = 'log') -> None:
-        self.path = path
+    def __init__(self, path: Path, shown: Path, order: str = 'log') -> None:
+        self.path = shown
         self.problem = ''
         self._by_publish = order == 'publish'
         self._stream = path.open('rb')
@@ -162,6 +170,7 @@ class McapFile:
             counts = summary.statistics.channel_message_counts
             channels, schemas = summary.channels, summary.schemas
             self.topics = _channels(channels, schemas, counts)
+            self._own_names = {channel.topic for channel in channels.values()}
             return True
         channels, schemas, counts = {}, {}, {}
         for schema, channel, _ in self._recovered():
@@ -201,13 +210,15 @@ class McapFile:
     def messages(self, names: Collection[str]) -> Iterator[Message]:
         """Yield the messages of some topics."""
         if self._is_whole:
-            found = import_mcap(self.path).make_reader(self._stream).iter_messages(list(names))
+            own = [t for t in self._own_names if absolute(t) in names]
+            found = import_mcap(self.path).make_reader(self._stream).iter_messages(own)
         else:
-            found = (m for m in self._recovered() if m[1].topic in names)
+            found = (m for m in self._recovered() if absolute(m[1].topic) in names)
         if self._by_publish:
             found = in_publish_order(found)
         for _, channel, message in found:
-            yield Message(channel.topic, message.log_time, message.publish_time, message.data)
+            topic = absolute(channel.topic)
+            yield Message(topic, message.log_time, message.publish_time, message.data)
 
     def close(self) -> None:
         """Close the file."""
@@ -236,7 +247,7 @@ def _channels(channels: Any, schemas: Any, counts: Any) -> list[Topic]:
         schema = schemas.get(channel.schema_id)
         topics.append(
             Topic(
-                channel.topic,
+                absolute(channel.topic),
                 full_name(schema.name) if schema is not None else '',
                 counts.get(channel.id, 0),
                 channel.message_encoding or 'cdr',

@@ -41,7 +41,8 @@ class Progress:
                 total=total,
                 ncols=80,
                 unit='',
-                bar_format='  {n_fmt}/{total_fmt} |{bar}| {rate_fmt} {elapsed}<{remaining}{postfix}',
+                bar_format='  {n_fmt}/{total_fmt} |{bar}| {rate_fmt} {elapsed}<{remaining}'
+                '{postfix}',
             )
 
     def advance(self, note: str = '', count: int = 1) -> None:

@@ -140,7 +140,8 @@ def run(options: argparse.Namespace) -> int:
     if options.dry_run:
         from calib_node.bags.dry_run import look
 
-        print('\n'.join(look(source, settings)))
+        for line in look(source, settings):
+            print(line)
         return 0
     with Playback(source, settings) as playback:
         return replay_once(options, node, settings, source, playback)

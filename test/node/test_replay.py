@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ class Binary:
     """Stamped arrays of one probability; some labels are refused, and some never come."""
 
     types: Any = ()
-    parameters: dict[str, Any] = {'method': 'beta'}
+    parameters: ClassVar[dict[str, Any]] = {'method': 'beta'}
 
     def prediction(self, number: int, rng: np.random.Generator) -> Any:
         return stamped(number, float(rng.uniform()))
@@ -55,7 +55,7 @@ class Binary:
 class Classes(Binary):
     """One probability per class."""
 
-    parameters = {'method': 'temperature', 'classes': 3}
+    parameters: ClassVar[dict[str, Any]] = {'method': 'temperature', 'classes': 3}
 
     def prediction(self, number: int, rng: np.random.Generator) -> Any:
         return stamped(number, *rng.dirichlet([1.0, 1.0, 1.0]).tolist())
@@ -67,7 +67,7 @@ class Classes(Binary):
 class Tracks:
     """Objects with ids, whose labels come one by one."""
 
-    parameters: dict[str, Any] = {
+    parameters: ClassVar[dict[str, Any]] = {
         'raw.value_field': 'tracks[].confidence',
         'raw.id_field': 'tracks[].source, tracks[].id',
         'label.id_field': 'source, id',
@@ -101,7 +101,7 @@ class Tracks:
 class Contexts:
     """Detections whose calibration differs by class and height, labelled by boxes."""
 
-    parameters: dict[str, Any] = {
+    parameters: ClassVar[dict[str, Any]] = {
         'preset': 'vision_msgs/Detection2DArray',
         'match.objects': 'iou',
         'contexts': ['class', 'height'],
@@ -138,7 +138,7 @@ class Published:
     """Messages without a stamp, which have that of their publication."""
 
     types: Any = (Float64, Bool)
-    parameters: dict[str, Any] = {
+    parameters: ClassVar[dict[str, Any]] = {
         'raw.stamping': 'publication',
         'label.stamping': 'publication',
         'match.policy': 'hold',
