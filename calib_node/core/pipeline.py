@@ -44,18 +44,18 @@ class Pipeline(Generic[P]):
     Attributes
     ----------
     on_match : list of callable
-        Called in turn with each `Match`, in the order of learning, whatever completed it. Anyone
-        may join.
+        Called in turn with each `Match`, in the order of learning; anyone may join.
     scores : RollingScores
         The first of them.
-    on_error : callable
-        Called at once with the sentence where an update is not taken or an observer fails.
+    on_error, on_unlearned : callable
+        Called with the sentence where an update is not taken or an observer fails, and with
+        probability, label and ticket of each match that is not to be learned.
     counts : PipelineCounts
         What became of the messages.
     recent_predictions, recent_labels : Recent
         What came last.
     update_error, observer_error : str
-        Why the last update was not taken, empty after one that was; why the last observer failed.
+        Why the last update was not taken, empty after one that was, and the last observer failed.
 
     Examples
     --------
@@ -96,11 +96,11 @@ class Pipeline(Generic[P]):
         self.learning = learning
         self.outcomes: Outcomes[P] = outcomes_of(calibrator.classes)
         self.counts = PipelineCounts()
-        self.update_error = ''
-        self.observer_error = ''
+        self.update_error = self.observer_error = ''
         self.scores = self.outcomes.scores(bins, window)
         self.on_match: list[Callable[[Match[P]], None]] = [self.scores]
         self.on_error: Callable[[str], None] = _ignore
+        self.on_unlearned: Callable[[P, int, Any], None] = _ignore
         self.recent_predictions = Recent(RECENT_PREDICTIONS)
         self.recent_labels = Recent(RECENT_LABELS)
         self._bad_labels: deque[int] = deque()
@@ -241,8 +241,7 @@ class Pipeline(Generic[P]):
     def reset(self) -> None:
         """Forget what was learned and start the scores anew; pending predictions stay."""
         self.calibrator.reset()
-        self.update_error = ''
-        self.observer_error = ''
+        self.update_error = self.observer_error = ''
         self.scores.restart()
 
     def _keep_place(self, stamp: int, reason: str = '') -> None:
@@ -262,9 +261,10 @@ class Pipeline(Generic[P]):
                     counts.labels_since_match = 0
                 continue
             counts.labels_since_match = 0
-            if self._bad_labels and self.learning and self.held_back:
-                counts.held_back += 1
-            elif self.learning:
+            if not self.learning or (self._bad_labels and self.held_back):
+                counts.held_back += self.learning
+                self.on_unlearned(raw, y, ticket)
+            else:
                 try:
                     self.calibrator.update(raw, y, ticket)
                     counts.learned += 1
@@ -289,7 +289,7 @@ class Pipeline(Generic[P]):
             self.on_error(sentence)
 
 
-def _ignore(_: str) -> None:
+def _ignore(*_: Any) -> None:
     pass
 
 

@@ -19,6 +19,7 @@ from calib_node.core.state.fields import StateError
 from calib_node.core.state.file import StateFile, StateFileInUse
 from calib_node.stream.settings import Settings
 from calib_node.stream.status import Level
+from calib_node.tools import whatif
 from calib_node.tools.progress import Progress
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ def make_parser() -> argparse.ArgumentParser:
         '--dry-run', action='store_true', help='only look: topics, types, stamps, what would match'
     )
     out.add_argument('-q', '--quiet', action='store_true', help='no progress, no notes')
+    whatif.add_arguments(parser)
     return parser
 
 
@@ -174,6 +176,7 @@ def replay_once(
     playback: Playback,
 ) -> int:
     """Replay with one method; return the exit code."""
+    from calib_node.bags.comparison import Comparison
     from calib_node.bags.copy import Copy
     from calib_node.bags.driver import Driver
     from calib_node.bags.replay import Clock, replay
@@ -183,6 +186,9 @@ def replay_once(
     pipeline, clock = driver.stream.pipeline, Clock()
     if options.start is not None:
         start_from(options.start, driver)
+    found = whatif.candidates(options, node.parameters, settings)
+    comparison = Comparison([*found], settings.classes, whatif.costs(options))
+    panel = whatif.join(driver, found, comparison)
     with ExitStack() as outputs:
         copy = None
         if options.output is not None:
@@ -201,7 +207,9 @@ def replay_once(
         seconds = time.monotonic() - begin
     for problem in playback.problems[:SHOWN_PROBLEMS]:
         warn(problem)
-    print('\n'.join(summary(driver, count, seconds)))
+    if panel is not None:
+        panel.tell(comparison)
+    print('\n'.join([*summary(driver, count, seconds), '', *comparison.lines()]))
     if options.state is not None:
         save(options.state, driver, node.node)
         print(f'State    {options.state}')
