@@ -114,6 +114,17 @@ def test_whole_demo(start: Start, tmp_path: Path):
     assert min(gaps) > 0.0
     assert 0.5 / RATE < statistics.median(gaps) < 2.0 / RATE
 
+    # What it recorded is replayed to the same state, and to the report's table.
+    output = tmp_path / 'out'
+    replayed = tmp_path / 'replayed.yaml'
+    command = [sys.executable, '-m', 'calib_node.tools.replay', str(output / 'recording')]
+    command += ['-r', '__ns:=/calib_demo', '--method', 'beta', '--state', str(replayed)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert f'{SAMPLES} matched' in done.stdout
+    assert '* lowest log-loss: ' in done.stdout
+    assert yaml.safe_load(replayed.read_text())['updates'] == SAMPLES
+
 
 def test_ctrl_c_stops_the_demo_and_the_node(start: Start, tmp_path: Path):
     demo = start()

@@ -12,6 +12,7 @@ import argparse
 import io
 import os
 import random
+import shutil
 import signal
 import socket
 import sys
@@ -92,6 +93,9 @@ def prepare(output: Path) -> None:
     output.mkdir(parents=True, exist_ok=True)
     for name in FILES:
         (output / name).unlink(missing_ok=True)
+    recording = output / 'recording'
+    if (recording / 'metadata.yaml').exists():
+        shutil.rmtree(recording)
 
 
 def introduce(answers: Sequence[Answer], executable: Path, output: Path) -> None:
@@ -114,6 +118,8 @@ def introduce(answers: Sequence[Answer], executable: Path, output: Path) -> None
 
 def report(samples: Sequence[Sample], session: Session, output: Path) -> None:
     """Show the figures and the diagram, and write the files."""
+    from calib_node.tools.session import NAMESPACE, RECORDING
+
     heard = [(s.raw, s.calibrated, s.label) for s in samples if s.calibrated is not None]
     raw, calibrated, labels = zip(*heard)
     print(f'\nRaw against calibrated, over all {len(heard)} predictions that came back\n')
@@ -134,6 +140,14 @@ def report(samples: Sequence[Sample], session: Session, output: Path) -> None:
     drawn = write_png(figure, title, raw, calibrated, labels)
     print(f'Figure   {figure if drawn else "none, since matplotlib is not installed"}')
     print(f'Samples  {table}\nState    {session.state_file}\nLog      {session.log}')
+    if session.recording.written:
+        recording = output / RECORDING
+        print(
+            f'Recorded {recording}\n\nReplay it with all methods:\n'
+            f'  calib_replay {recording} -r __ns:={NAMESPACE} --all'
+        )
+    else:
+        print('Recorded nothing, since rosbags is not installed')
 
 
 def run(options: argparse.Namespace, answers: Sequence[Answer]) -> int:

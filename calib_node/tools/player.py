@@ -16,6 +16,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.executors import Executor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.serialization import serialize_message
 from rclpy.signals import SignalHandlerOptions
 from std_msgs.msg import Float64MultiArray
 
@@ -70,12 +71,20 @@ class Player:
         Where the node is.
     check : callable
         Called at least every `LONGEST_WAIT` seconds of each wait; raises to end it.
+    record : callable
+        Called with the topic and the bytes of each answer and label that is published.
     """
 
-    def __init__(self, namespace: str, check: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        namespace: str,
+        check: Callable[[], None],
+        record: Callable[[str, bytes], None],
+    ) -> None:
         self.heard = Heard()
         self.published: dict[int, Answer] = {}
         self._check = check
+        self._record = record
         self._last_stamp = 0
         self._node = Node('classifier', namespace=namespace)
         qos = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
@@ -184,25 +193,32 @@ class Player:
             if next_answer <= next_label:
                 stamp, answer = self._now(), answers[index]
                 self.published[stamp] = answer
-                self._predictions.publish(_stamped(stamp, answer.probability))
+                self._publish(self._predictions, stamp, answer.probability)
                 stamps.append(stamp)
                 heappush(labels, (next_answer + delays[index], stamp, answer.label))
                 on_published()
             else:
                 _, stamp, label = heappop(labels)
-                self._labels.publish(_stamped(stamp, label))
+                self._publish(self._labels, stamp, label)
         return stamps
+
+    def _publish(self, publisher: Any, stamp: int, value: float) -> None:
+        message = serialize_message(_stamped(stamp, value))
+        self._record(publisher.topic_name, message)
+        publisher.publish(message)
 
 
 @contextmanager
-def connected(namespace: str, check: Callable[[], None]) -> Iterator[Player]:
+def connected(
+    namespace: str, check: Callable[[], None], record: Callable[[str, bytes], None]
+) -> Iterator[Player]:
     """Give a player, and leave the network at the end."""
     rclpy.init(
         args=['--ros-args', '--disable-external-lib-logs'],
         signal_handler_options=SignalHandlerOptions.NO,
     )
     try:
-        player = Player(namespace, check)
+        player = Player(namespace, check, record)
         try:
             yield player
         finally:

@@ -10,12 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from calib_node.core.state.disk import read_document
+from calib_node.ros.topics import LABELS, RAW
+from calib_node.tools.demo_recording import DemoRecording
 from calib_node.tools.node_process import NodeError, NodeProcess
 from calib_node.tools.player import Heard, Player, connected
 from calib_node.tools.progress import Progress
 from calib_node.tools.recording import Answer, Sample
 
 NAMESPACE = '/calib_demo'
+RECORDING = 'recording'
+"""The folder of what was published, within that of the output."""
 
 START_WITHIN = 15.0
 """Seconds for the node to start and the topics to get through."""
@@ -39,7 +43,7 @@ class Session:
     executable : Path
         The node's.
     output : Path
-        Folder of the state file and the log.
+        Folder of the state file, the log and the recording.
     rate : float
         Answers a second.
 
@@ -54,6 +58,8 @@ class Session:
     def __init__(self, executable: Path, output: Path, rate: float) -> None:
         self.state_file = output / 'state.yaml'
         self.log = output / 'node.log'
+        topics = tuple(f'{NAMESPACE}/{name}' for name in (RAW, LABELS))
+        self.recording = DemoRecording(output / RECORDING, topics)
         self.signals: list[int] = []
         self.complaints: list[str] = []
         self._executable = executable
@@ -72,7 +78,7 @@ class Session:
         """
         half = len(answers) // 2
         try:
-            with connected(NAMESPACE, self.check) as player:
+            with self.recording, connected(NAMESPACE, self.check, self.recording) as player:
                 self._start(player)
                 print(
                     f'\nFirst half: {half} answers at {self._rate:g}/s, labels '

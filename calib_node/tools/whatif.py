@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from calib_node.bags.driver import Driver
 
 CONTEXT_RHO = 'context.rho'
+LEARNING = [name for name in CALIBRATORS if name != 'identity']
+"""The methods that change anything."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         '--method', default='', metavar='NAME,…', help=f'others: {", ".join(CALIBRATORS)}'
     )
-    group.add_argument('--all', action='store_true', help='every method')
+    group.add_argument('--all', action='store_true', help='every method that learns')
     group.add_argument(
         '--set',
         action='append',
@@ -71,7 +73,7 @@ def candidates(
         If there is no such method or parameter, or a value cannot be taken.
     """
     methods = [name for name in options.method.split(',') if name.strip()]
-    methods = [name.strip() for name in methods] + [*CALIBRATORS] * options.all
+    methods = [name.strip() for name in methods] + [*LEARNING] * options.all
     for name in methods:
         if name not in CALIBRATORS:
             hint = nearest_name(name, CALIBRATORS)
