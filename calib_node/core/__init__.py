@@ -33,6 +33,7 @@ from calib_node.core.calibrators.fits import (
     fit_temperature,
     fit_temperature_logits,
 )
+from calib_node.core.calibrators.merge import merge_states
 from calib_node.core.calibrators.prior_shift import shift_prior, shift_priors
 from calib_node.core.evaluate import forecasts
 from calib_node.core.matching import HoldMatcher, StampMatcher, create_matcher
@@ -105,6 +106,7 @@ __all__ = [
     'forecasts',
     'log_loss',
     'mce',
+    'merge_states',
     'multiclass_brier',
     'multiclass_log_loss',
     'murphy',

@@ -11,7 +11,7 @@ import calib_node.core
 
 CALIBRATION = """
     CALIBRATORS Calibrator MulticlassCalibrator StateError UpdateNotFinite
-    create create_multiclass default_parameters
+    create create_multiclass default_parameters merge_states
 """
 FITS = """
     IsotonicMap PlattMap TemperatureMap
