@@ -17,9 +17,10 @@ from calib_node.core.state.disk import read_document
 from calib_node.core.state.document import make_document, restore_document
 from calib_node.core.state.fields import StateError
 from calib_node.core.state.file import StateFile, StateFileInUse
+from calib_node.stream.assembly import make_calibrator
 from calib_node.stream.settings import Settings
 from calib_node.stream.status import Level
-from calib_node.tools import whatif
+from calib_node.tools import replay_units, whatif
 from calib_node.tools.progress import Progress
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ def make_parser() -> argparse.ArgumentParser:
     )
     out.add_argument('-q', '--quiet', action='store_true', help='no progress, no notes')
     whatif.add_arguments(parser)
+    replay_units.add_arguments(parser)
     return parser
 
 
@@ -145,8 +147,10 @@ def run(options: argparse.Namespace) -> int:
         for line in look(source, settings):
             print(line)
         return 0
+    if replay_units.wanted(options):
+        return replay_all(options, node, settings, source)
     with Playback(source, settings) as playback:
-        return replay_once(options, node, settings, source, playback)
+        return replay_once(options, node, settings, playback)
 
 
 def warn(sentence: str) -> None:
@@ -172,10 +176,9 @@ def replay_once(
     options: argparse.Namespace,
     node: NodeArguments,
     settings: Settings,
-    source: Source,
     playback: Playback,
 ) -> int:
-    """Replay with one method; return the exit code."""
+    """Replay in this process; return the exit code."""
     from calib_node.bags.comparison import Comparison
     from calib_node.bags.copy import Copy
     from calib_node.bags.driver import Driver
@@ -211,8 +214,7 @@ def replay_once(
         panel.tell(comparison)
     print('\n'.join([*summary(driver, count, seconds), '', *comparison.lines()]))
     if options.state is not None:
-        save(options.state, driver, node.node)
-        print(f'State    {options.state}')
+        save(options.state, make_document(driver.stream.calibrator, node.node), node.node)
     for name, path in (('Samples', options.samples), ('Output', options.output)):
         if path is not None:
             print(f'{name:8} {path}')
@@ -229,20 +231,38 @@ def start_from(path: Path, driver: Driver) -> None:
         raise StateError(f'--start {path} cannot be used: {error}') from None
 
 
-def save(path: Path, driver: Driver, node: str) -> None:
+def replay_all(
+    options: argparse.Namespace, node: NodeArguments, settings: Settings, source: Source
+) -> int:
+    """Replay in several processes, or merge what several recordings teach; return the exit code."""
+    state, lines, problems = replay_units.replay(options, node.parameters, settings, source)
+    for problem in problems[:SHOWN_PROBLEMS]:
+        warn(problem)
+    print('\n'.join(lines))
+    if options.state is not None:
+        if not state:
+            raise StateError(f'--state {options.state}: there is no state of {settings.method}')
+        calibrator = make_calibrator(settings)
+        calibrator.restore(state)
+        save(options.state, make_document(calibrator, node.node), node.node)
+    return 0 if state.get('updates') else 1
+
+
+def save(path: Path, document: dict[str, Any], node: str) -> None:
     """Write what was learned; what is at the path is kept beside it."""
     file = StateFile(path.absolute(), node)
     problem = file.lock()
     if problem:
         raise StateError(f'--state {path}: {problem}')
     try:
-        file.save(make_document(driver.stream.calibrator, node))
+        file.save(document)
     except OSError as error:
         raise StateError(f'--state {path} cannot be written: {error.strerror}') from None
     finally:
         file.unlock()
     for note in file.notes:
         warn(note)
+    print(f'State    {path}')
 
 
 def summary(driver: Driver, count: int, seconds: float) -> list[str]:
