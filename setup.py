@@ -26,6 +26,7 @@ setup(
     packages=find_packages(include=[package_name, package_name + '.*']),
     package_data={
         package_name: ['py.typed'],
+        package_name + '.report': ['*.html'],
         package_name + '.tools': ['data/*'],
     },
     data_files=data_files,

@@ -11,6 +11,8 @@ from typing import Any
 from calib_node.bags.problems import RecordingError, one_line
 from calib_node.bags.replay import Clock
 from calib_node.core.samples import NANOSECONDS, Match
+from calib_node.stream.figures import context_value
+from calib_node.stream.input_parameters import ContextVariable
 
 ROWS = 10_000
 """So many rows are written at once."""
@@ -32,8 +34,8 @@ class SampleFile:
         Ends in .csv or .parquet.
     classes : int
         Number of probabilities in a prediction.
-    contexts : sequence of str
-        Names of the context variables.
+    contexts : sequence of ContextVariable
+        The context variables.
     clock : Clock
         The time in the recording.
 
@@ -43,15 +45,17 @@ class SampleFile:
         If the file cannot be written, or pyarrow is not there for Parquet.
     """
 
-    def __init__(self, path: Path, classes: int, contexts: Sequence[str], clock: Clock) -> None:
+    def __init__(
+        self, path: Path, classes: int, contexts: Sequence[ContextVariable], clock: Clock
+    ) -> None:
         self._path, self._clock = path, clock
         self._binary = classes == 1
         of_classes = [''] if self._binary else [f'.{k}' for k in range(classes)]
-        self.columns = ['stamp', 'key', *(f'context.{name}' for name in contexts)]
+        self.columns = ['stamp', 'key', *(f'context.{one.name}' for one in contexts)]
         self._texts = len(self.columns)
         self.columns += [f'{name}{k}' for name in ('raw', 'published') for k in of_classes]
         self.columns += ['label', 'delay']
-        self._contexts = len(contexts)
+        self._contexts = contexts
         self._rows: list[Sequence[Any]] = []
         self._error: OSError | None = None
         try:
@@ -95,12 +99,12 @@ class SampleFile:
         raw, published = match.raw, match.published
         numbers = (raw, published) if self._binary else (*raw.tolist(), *published.tolist())
         delay = (self._clock.time - match.stamp) / NANOSECONDS
-        contexts = match.context or [None] * self._contexts
+        contexts = match.context or [None] * len(self._contexts)
         self._rows.append(
             (
                 match.stamp,
                 match.key,
-                *('' if value is None else str(value) for value in contexts),
+                *(context_value(v, one.edges) for one, v in zip(self._contexts, contexts)),
                 *numbers,
                 match.label,
                 delay if -CLOCKS_AGREE < delay < CLOCKS_AGREE else None,

@@ -104,12 +104,13 @@ def context_text(context: Sequence[Any], variables: Sequence[ContextVariable]) -
     if not context:
         return 'of all others'
     return ', '.join(
-        f'{variable.name} {_value(value, variable.edges)}'
+        f'{variable.name} {context_value(value, variable.edges)}'
         for value, variable in zip(context, variables, strict=True)
     )
 
 
-def _value(value: Any, edges: Sequence[float]) -> str:
+def context_value(value: Any, edges: Sequence[float]) -> str:
+    """Return the value of a context variable in words."""
     if value is None:
         return 'unknown'
     if not edges:

@@ -106,6 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         from calib_node.bags.problems import RecordingError
         from calib_node.bags.recording import Recording  # noqa: F401
+        from calib_node.report.data import ReportError
     except ImportError as error:
         print(
             f'{TOOL} needs rosbags ({error}): pip install calib_node[replay]',
@@ -114,7 +115,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     try:
         return run(options)
-    except (RecordingError, StateError, StateFileInUse, ValueError, OSError) as error:
+    except (RecordingError, ReportError, StateError, StateFileInUse, ValueError, OSError) as error:
         print(f'{TOOL}: {error}', file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -184,6 +185,8 @@ def replay_once(
     from calib_node.bags.driver import Driver
     from calib_node.bags.replay import Clock, replay
     from calib_node.bags.samples import SampleFile
+    from calib_node.report.page import write_report
+    from calib_node.tools.report_data import Collector
 
     driver = Driver(settings, playback.messages, Told(options.quiet))
     pipeline, clock = driver.stream.pipeline, Clock()
@@ -199,14 +202,16 @@ def replay_once(
             copy = outputs.enter_context(Copy(options.output, playback, calibrated))
             playback.recordings[0].problems += copy.problems
         if options.samples is not None:
-            names = [variable.name for variable in settings.context.variables]
-            file = SampleFile(options.samples, settings.classes, names, clock)
+            variables = settings.context.variables
+            file = SampleFile(options.samples, settings.classes, variables, clock)
             pipeline.on_match.append(outputs.enter_context(file))
         progress = outputs.enter_context(Progress(playback.total, 'replayed', options.quiet))
+        ticks = [lambda messages: progress.advance(count=messages)]
+        if options.report is not None:
+            collector = Collector(driver.stream, clock)
+            ticks.append(collector.tick)
         begin = time.monotonic()
-        count = replay(
-            driver, playback, clock, copy, [lambda messages: progress.advance(count=messages)]
-        )
+        count = replay(driver, playback, clock, copy, ticks)
         seconds = time.monotonic() - begin
     for problem in playback.problems[:SHOWN_PROBLEMS]:
         warn(problem)
@@ -215,6 +220,12 @@ def replay_once(
     print('\n'.join([*summary(driver, count, seconds), '', *comparison.lines()]))
     if options.state is not None:
         save(options.state, make_document(driver.stream.calibrator, node.node), node.node)
+    if options.report is not None:
+        title = 'Are the probabilities honest?'
+        source = f'Recording {", ".join(map(str, options.bags))}, {playback.source.raw}'
+        rows = comparison.rows() if len(found) > 1 else []
+        write_report(options.report, collector.data(title, source, rows))
+        print(f'Report   {options.report}')
     for name, path in (('Samples', options.samples), ('Output', options.output)):
         if path is not None:
             print(f'{name:8} {path}')
