@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
+from report.pages import Page
 
 from calib_node.bags.definitions import RecordedMessages
 from calib_node.bags.recording import Recording
@@ -243,6 +244,30 @@ def test_a_copy_that_cannot_be(tmp_path: Path, capsys: Capture):
         code, _, errors = replayed(capsys, path, *given)
         assert (code, len(errors)) == (1, 1)
         assert words in errors[0]
+
+
+# A page on it
+
+
+def test_the_report_has_all_that_is_known(tmp_path: Path, capsys: Capture):
+    path, page = record(tmp_path / 'bag', drive(400)), tmp_path / 'page.html'
+    code, out, errors = replayed(
+        capsys, path, '--report', page, '--method', 'beta', '-p', 'gamma:=0.2'
+    )
+    assert (code, errors) == (0, [])
+    assert f'Report   {page}' in out
+    text = Page(page.read_text()).text
+    for words in (
+        'They rest on 395 matches',
+        '1.2% of 400 predictions were never labelled',
+        'Method ops, 395 labels learned',
+        'Other methods on the same matches',
+        'half of them within 0.50 s',
+        'gamma: 0.2',
+    ):
+        assert words in text, words
+    assert 'known from here' not in text
+    assert replayed(capsys, path, '--report', tmp_path / 'no' / 'page.html')[0] == 1
 
 
 # Looking only
