@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import pi, sqrt
 from typing import Any
 
 from calib_node.core.frame_pipeline import FramePipeline
@@ -48,6 +49,10 @@ def figures_of(
     figures |= {name: repr(value) for name, value in calibrator.figures().items()}
     figures |= _scores(scores.raw, [f'raw {name}' for name in names])
     figures |= _scores(scores.calibrated, names)
+    figures |= {
+        f'{side}{names[0]} by chance': _by_chance(window)
+        for side, window in (('raw ', scores.raw), ('', scores.calibrated))
+    }
     figures |= {
         'samples in window': str(scores.calibrated.count),
         'predictions': str(counts.predictions),
@@ -127,6 +132,14 @@ def _scores(window: RollingWindow[Any], names: Sequence[str]) -> dict[str, str]:
         return dict.fromkeys(names, 'no match yet')
     scores = (window.ece(), window.brier(), window.log_loss())
     return {name: f'{score:.6f}' for name, score in zip(names, scores, strict=True)}
+
+
+def _by_chance(window: RollingWindow[Any]) -> str:
+    """Return the ECE that honest probabilities have in such bins, as `StreamedScores.ece_noise`."""
+    if not window.count:
+        return 'no match yet'
+    honest = sum(sqrt(2.0 * n * p * (1.0 - p) / pi) for n, p, _ in window.table() if n)
+    return f'{honest / window.count:.6f}'
 
 
 def _matching(matcher: Matcher[Any, Any]) -> dict[str, str]:

@@ -100,7 +100,9 @@ class Stream:
             status.findings += [(Level.WARN, note) for note in self.keeper.notes]
             if self.keeper.problem:
                 status.findings.append((Level.ERROR, self.keeper.problem))
-        status.figures['state file'] = str(self.keeper.file.path) if self.keeper else 'off'
+        file = self.keeper.file if self.keeper is not None else None
+        status.figures['state file'] = 'off' if file is None else str(file.path)
+        status.figures['state saved at'] = '' if file is None else file.saved_at
         return status
 
     # Parameters

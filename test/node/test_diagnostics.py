@@ -32,6 +32,7 @@ def test_the_status_follows_the_conventions(world: World):
     assert figures['method'] == 'ops'
     assert figures['topic labels'] == '/labels'
     assert figures['state file'] == str(world.state_path())
+    assert figures['state saved at'] == ''
 
 
 def test_stale_without_predictions_and_ok_with_them(world: World):

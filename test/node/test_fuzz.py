@@ -260,7 +260,7 @@ class Beside:
     def _figures(self) -> dict[str, str]:
         figures = self.stream.status().figures
         # The node's own has a place, and the stream's has none.
-        del figures['state file']
+        del figures['state file'], figures['state saved at']
         return figures
 
 

@@ -52,6 +52,7 @@ def test_all_is_well():
     assert (status.level, status.notes) == (Level.OK, [])
     assert status.message.startswith('calibrating; ECE ')
     assert status.figures['matched'] == '50'
+    assert 0.03 < float(status.figures['raw ECE by chance']) < 0.09
 
 
 @pytest.mark.parametrize(

@@ -33,12 +33,15 @@ class StateFile:
     ----------
     notes : list of str
         A sentence for each thing that was kept aside though nothing was wrong with it.
+    saved_at : str
+        When what the file holds was saved, in UTC; empty where nothing was.
     """
 
     def __init__(self, path: Path, node: str) -> None:
         self.path = path
         self.node = node
         self.notes: list[str] = []
+        self.saved_at = ''
         self._lock: int | None = None
         self._saved: dict[str, Any] | None = None
         # Of the file as it was written or read last, to see what others make of it.
@@ -115,7 +118,8 @@ class StateFile:
             return False
         disk.make_folder(self.path.parent)
         temporary = beside.beside(self.path, 'tmp')
-        new = disk.write_through(temporary, _content(document))
+        saved_at = beside.now().isoformat(timespec='seconds')
+        new = disk.write_through(temporary, _content(document, saved_at))
         taken_back = self._recovery is not None and self._recovery.finish()
         if mark or taken_back:
             beside.keep_backup(self.path)
@@ -123,7 +127,7 @@ class StateFile:
             self._keep_replaced()
         os.replace(temporary, self.path)
         # From here on it is ours, though it counts as saved only when the folder is on the disk.
-        self._mark, self._saved = new, None
+        self._mark, self._saved, self.saved_at = new, None, saved_at
         disk.sync_folder(self.path.parent)
         self._saved, self._recovery = document, None
         return True
@@ -153,6 +157,7 @@ class StateFile:
         document, mark = disk.read_marked(self.path)
         restore_document(calibrator, document)
         self._saved, self._mark = _without_time(document), mark
+        self.saved_at = str(document.get('saved_at', ''))
         return document
 
     def recover(self, calibrator: Learner) -> tuple[dict[str, Any] | None, list[str]]:
@@ -176,6 +181,7 @@ class StateFile:
         self._recovery, self.notes = recovery, recovery.notes
         if document is not None and recovery.mark is not None:
             self._saved, self._mark = _without_time(document), recovery.mark
+            self.saved_at = str(document.get('saved_at', ''))
         return document, recovery.problems
 
     def set_aside_for_reset(self) -> Path:
@@ -205,7 +211,7 @@ class StateFile:
             If it cannot be written.
         """
         kept = beside.free_name(self.path, 'before-load')
-        disk.write_through(kept, _content(document))
+        disk.write_through(kept, _content(document, beside.now().isoformat(timespec='seconds')))
         disk.sync_folder(kept.parent)
         return kept
 
@@ -214,6 +220,5 @@ def _without_time(document: dict[str, Any]) -> dict[str, Any]:
     return {key: document[key] for key in document if key != 'saved_at'}
 
 
-def _content(document: dict[str, Any]) -> bytes:
-    saved_at = beside.now().isoformat(timespec='seconds')
+def _content(document: dict[str, Any], saved_at: str) -> bytes:
     return to_yaml({**document, 'saved_at': saved_at}).encode()
