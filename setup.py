@@ -11,6 +11,7 @@ data_files = [
     ('share/' + package_name, ['package.xml']),
     ('share/' + package_name + '/launch', sorted(glob('launch/*.py'))),
     ('share/' + package_name + '/config', sorted(glob('config/*.yaml'))),
+    ('share/' + package_name + '/config/layouts', sorted(glob('config/layouts/*'))),
     ('share/' + package_name + '/config/sros', sorted(glob('config/sros/*.xml'))),
     ('share/' + package_name + '/examples', sorted(glob('examples/*'))),
 ]
@@ -60,6 +61,7 @@ setup(
     ],
     entry_points={
         'console_scripts': [
+            'calib_demo = calib_node.tools.demo:main',
             'calib_node = calib_node.ros.main:main',
             'calib_plot = calib_node.tools.plot:main',
             'calib_replay = calib_node.tools.replay:main',

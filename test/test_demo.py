@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 import yaml
 from node.harness import take_domain
+from report.pages import Page
 
 from calib_node.tools import node_process
 from calib_node.tools.node_process import NodeError, NodeProcess, find_executable
@@ -114,8 +115,13 @@ def test_whole_demo(start: Start, tmp_path: Path):
     assert min(gaps) > 0.0
     assert 0.5 / RATE < statistics.median(gaps) < 2.0 / RATE
 
-    # What it recorded is replayed to the same state, and to the report's table.
     output = tmp_path / 'out'
+    assert 'Report   out/report.html' in said
+    page = Page((output / 'report.html').read_text()).text
+    assert f'They rest on {SAMPLES} matches' in page
+    assert f'0.0% of {SAMPLES} predictions were never labelled' in page
+
+    # What it recorded is replayed to the same number of labels.
     replayed = tmp_path / 'replayed.yaml'
     command = [sys.executable, '-m', 'calib_node.tools.replay', str(output / 'recording')]
     command += ['-r', '__ns:=/calib_demo', '--method', 'beta', '--state', str(replayed)]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -16,13 +17,20 @@ import pytest
 from calib_node.stream.parameter_text import to_markdown
 
 ROOT = Path(__file__).resolve().parents[1]
+EXECUTABLES = (
+    'calib_node', 'calib_demo', 'calib_plot', 'calib_replay', 'calib_report', 'calib_top',
+)  # fmt: skip
 SHARED_FILES = (
     'share/ament_index/resource_index/packages/calib_node',
     'share/calib_node/package.xml',
     'share/calib_node/config/calib.yaml',
     'share/calib_node/config/sros/policy.xml',
+    'share/calib_node/config/layouts/foxglove.json',
+    'share/calib_node/config/layouts/plotjuggler.xml',
     'share/calib_node/launch/calib.launch.py',
-    'lib/calib_node/calib_node',
+    'share/calib_node/launch/demo.launch.py',
+    'share/calib_node/launch/replay.launch.py',
+    *(f'lib/calib_node/{name}' for name in EXECUTABLES),
 )
 
 
@@ -67,7 +75,19 @@ def test_pip_installs_package_and_share_files(source: Path, tmp_path: Path):
     )
     run(sys.executable, '-m', 'pip', 'install', *options, '--prefix', str(prefix), '.', cwd=source)
     assert missing(prefix) == []
-    assert (prefix / 'bin' / 'calib_node').exists()
+    assert all((prefix / 'bin' / name).exists() for name in EXECUTABLES)
+    (library,) = prefix.glob('lib/python*/site-packages')
+    for name in EXECUTABLES[1:]:
+        # As `ros2 run` starts it.
+        said = subprocess.run(
+            [prefix / 'lib' / 'calib_node' / name, '--help'],
+            env={**os.environ, 'PYTHONPATH': str(library)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert said.stdout.startswith(f'usage: {name} ')
+    assert (library / 'calib_node' / 'report' / 'page.html').exists()
     assert list(prefix.glob('lib/python*/site-packages/calib_node/tools/data/*.csv'))
 
 
@@ -106,3 +126,38 @@ def test_the_project_names_no_place_of_a_machine():
     for path in files:
         if path.is_file() and path.suffix != '.png' and path.name != '.git':
             assert not re.search(r'/(?:work|root|tmp/exp)/', path.read_text()), path
+
+
+def test_the_tools_ask_for_their_libraries_and_the_node_for_none_of_them():
+    packages = pytest.importorskip('catkin_pkg.package', reason='catkin_pkg is not installed')
+    needed = {}
+    for given in ('', '1'):
+        package = packages.parse_package(str(ROOT / 'package.xml'))
+        package.evaluate_conditions({'CALIB_NODE_TOOLS': given})
+        needed[given] = {d.name for d in package.exec_depends if d.evaluated_condition}
+    assert 'rclpy' in needed['']
+    assert not needed[''] & {'python3-matplotlib', 'python3-jinja2', 'python3-rosbags-pip'}
+    assert needed['1'] - needed[''] >= {'python3-matplotlib', 'python3-jinja2', 'sensor_msgs'}
+
+
+@pytest.mark.parametrize('name', EXECUTABLES[1:])
+def test_each_tool_completes_its_command_line(name: str, tmp_path: Path):
+    pytest.importorskip('argcomplete', reason='argcomplete is not installed')
+    module = name.removeprefix('calib_')
+    source = (ROOT / 'calib_node' / 'tools' / f'{module}.py').read_text()
+    assert 'PYTHON_ARGCOMPLETE_OK' in source[:1024]
+    line = f'{name} --'
+    answer = tmp_path / 'answer'
+    answer.touch()
+    environment = {
+        **os.environ,
+        '_ARGCOMPLETE': '1',
+        '_ARGCOMPLETE_IFS': '\n',
+        '_ARGCOMPLETE_STDOUT_FILENAME': str(answer),
+        'COMP_LINE': line,
+        'COMP_POINT': str(len(line)),
+        'COMP_TYPE': '9',
+    }
+    command = [sys.executable, '-m', f'calib_node.tools.{module}']
+    subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, check=False)
+    assert '--help' in answer.read_text()

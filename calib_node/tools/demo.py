@@ -1,3 +1,5 @@
+#!/usr/bin/env python3
+# PYTHON_ARGCOMPLETE_OK
 # SPDX-License-Identifier: Apache-2.0
 """Plays a real classifier's recorded answers to the node and shows what calibration does.
 
@@ -18,10 +20,11 @@ import socket
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from calib_node.core.calibrators import StateError
 from calib_node.core.state.disk import read_document
+from calib_node.tools.command_line import parse
 from calib_node.tools.figure import write_png
 from calib_node.tools.node_process import NodeError, find_executable
 from calib_node.tools.recording import Answer, Sample, load_recording
@@ -30,16 +33,19 @@ from calib_node.tools.summary import can_encode, diagram_lines, score_table, wri
 if TYPE_CHECKING:
     from calib_node.tools.session import Session
 
+TOOL = 'calib_demo'
 DELAYS = (0.1, 2.0)
 """Seconds between an answer and its label: the least and the most."""
 
-FILES = ('state.yaml', 'state.yaml.bak', 'node.log', 'samples.csv', 'reliability.png')
+FILES = (
+    'state.yaml', 'state.yaml.bak', 'node.log', 'samples.csv', 'reliability.png', 'report.html',
+)  # fmt: skip
 
 
-def parse(arguments: Sequence[str] | None, most: int) -> argparse.Namespace:
-    """Read the command line; at most `most` answers can be played."""
+def make_parser(most: int) -> argparse.ArgumentParser:
+    """Return the parser of the command line; at most `most` answers can be played."""
     parser = argparse.ArgumentParser(
-        prog='demo',
+        prog=TOOL,
         description='Plays the recorded answers of a real classifier to the node over ROS, labels '
         'late and out of order, restarts the node half way, and compares raw with calibrated '
         'probabilities. Takes about half a minute.',
@@ -64,7 +70,13 @@ def parse(arguments: Sequence[str] | None, most: int) -> argparse.Namespace:
         help='folder for figure, samples, state and log; those of an earlier demo are '
         'overwritten (default: %(default)s)',
     )
-    options = parser.parse_args(arguments)
+    return parser
+
+
+def options_of(arguments: Sequence[str] | None, most: int) -> argparse.Namespace:
+    """Read the command line."""
+    parser = make_parser(most)
+    options = parse(parser, sys.argv[1:] if arguments is None else arguments)
     if not 1.0 <= options.rate <= 1000.0:
         parser.error(f'--rate must be 1 to 1000, not {options.rate:g}')
     if not 2 <= options.samples <= most:
@@ -140,6 +152,7 @@ def report(samples: Sequence[Sample], session: Session, output: Path) -> None:
     drawn = write_png(figure, title, raw, calibrated, labels)
     print(f'Figure   {figure if drawn else "none, since matplotlib is not installed"}')
     print(f'Samples  {table}\nState    {session.state_file}\nLog      {session.log}')
+    print(f'Report   {write_page(output, title, samples, state, session)}')
     if session.recording.written:
         recording = output / RECORDING
         print(
@@ -148,6 +161,31 @@ def report(samples: Sequence[Sample], session: Session, output: Path) -> None:
         )
     else:
         print('Recorded nothing, since rosbags is not installed')
+
+
+def write_page(
+    output: Path, title: str, samples: Sequence[Sample], state: dict[str, Any], session: Session
+) -> str:
+    """Write the page on the run; return where it is, or why there is none."""
+    import numpy as np
+
+    from calib_node.report.data import ReportData, ReportError, Samples
+    from calib_node.report.page import write_report
+
+    heard = [s for s in samples if s.calibrated is not None]
+    matches = Samples(
+        np.array([s.stamp for s in heard]),
+        np.array([s.raw for s in heard]),
+        np.array([s.calibrated for s in heard]),
+        np.array([s.label for s in heard]),
+    )
+    path = output / 'report.html'
+    source = 'The demo: recorded answers of a naive Bayes classifier, played to the node'
+    try:
+        write_report(path, ReportData(title, source, matches, session.figures, [], state))
+    except ReportError as error:
+        return f'none: {error}'
+    return str(path)
 
 
 def run(options: argparse.Namespace, answers: Sequence[Answer]) -> int:
@@ -182,7 +220,7 @@ def run(options: argparse.Namespace, answers: Sequence[Answer]) -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Read the command line and run the demo; return the exit code."""
     recording = load_recording()
-    options = parse(arguments, len(recording))
+    options = options_of(arguments, len(recording))
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Line by line into a pipe too: who watches it sees what happens.
         sys.stdout.reconfigure(line_buffering=True)

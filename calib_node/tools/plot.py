@@ -12,6 +12,8 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
+from calib_node.tools.command_line import complete
+
 TOOL = 'calib_plot'
 
 
@@ -33,7 +35,9 @@ def make_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the node until SIGINT, SIGTERM or SIGHUP; return the exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    make_parser().parse_known_args(given)
+    parser = make_parser()
+    complete(parser)
+    parser.parse_known_args(given)
     try:
         import rclpy
         from rclpy.executors import SingleThreadedExecutor

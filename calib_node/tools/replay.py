@@ -21,6 +21,7 @@ from calib_node.stream.assembly import make_calibrator
 from calib_node.stream.settings import Settings
 from calib_node.stream.status import Level
 from calib_node.tools import replay_units, whatif
+from calib_node.tools.command_line import parse
 from calib_node.tools.progress import Progress
 
 if TYPE_CHECKING:
@@ -101,8 +102,7 @@ def make_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Read the command line and replay; return the exit code."""
     given = sys.argv[1:] if arguments is None else arguments
-    # As behind `ros2 run`, where these words part the arguments.
-    options = make_parser().parse_args([a for a in given if a not in ('--ros-args', '--')])
+    options = parse(make_parser(), given)
     try:
         from calib_node.bags.problems import RecordingError
         from calib_node.bags.recording import Recording  # noqa: F401

@@ -17,6 +17,7 @@ from calib_node.core.state.fields import StateError
 from calib_node.report.data import ReportData, ReportError
 from calib_node.report.page import write_figures, write_report
 from calib_node.report.samples import read_samples
+from calib_node.tools.command_line import parse
 
 TOOL = 'calib_report'
 
@@ -55,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Read the command line and write the page; return the exit code."""
     given = sys.argv[1:] if arguments is None else arguments
     parser = make_parser()
-    options = parser.parse_args([a for a in given if a not in ('--ros-args', '--')])
+    options = parse(parser, given)
     if options.samples is None and options.state is None and options.node is None:
         parser.error('name what the report is on: --samples, --state or --node')
     try:

@@ -53,6 +53,8 @@ class Session:
         Signals received; one ends the run.
     complaints : list of str
         What went other than it should, though the run went on.
+    figures : dict of str to str
+        The counts of the node's diagnostics over both halves.
     """
 
     def __init__(self, executable: Path, output: Path, rate: float) -> None:
@@ -62,6 +64,7 @@ class Session:
         self.recording = DemoRecording(output / RECORDING, topics)
         self.signals: list[int] = []
         self.complaints: list[str] = []
+        self.figures: dict[str, str] = {}
         self._executable = executable
         self._rate = rate
         self._node: NodeProcess | None = None
@@ -143,10 +146,13 @@ class Session:
         def answered() -> int:
             return sum(stamp in heard.calibrated for stamp in stamps)
 
-        # The process is new in each half, and so is its count.
         total = len(answers)
         player.wait_for(lambda: answered() == heard.figure('matched') == total, DRAIN_WITHIN)
         matched = heard.figure('matched')
+        # The process is new in each half, and so is its count.
+        for name, value in heard.figures.items():
+            if value.isdecimal():
+                self.figures[name] = str(int(self.figures.get(name, '0')) + int(value))
         if not answered():
             raise node.error('No prediction came back from the node')
         print(

@@ -16,6 +16,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from calib_node.stream.status import Level
+from calib_node.tools.command_line import parse
 from calib_node.tools.top_view import SILENT_AFTER, Rates, level_word, lines_of
 
 TOOL = 'calib_top'
@@ -47,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Read the command line and show the nodes; return the exit code."""
     given = sys.argv[1:] if arguments is None else arguments
     parser = make_parser()
-    options = parser.parse_args([a for a in given if a not in ('--ros-args', '--')])
+    options = parse(parser, given)
     if not 0.0 < options.wait < float('inf'):
         parser.error(f'--wait must be above 0, not {options.wait:g}')
     names = [name if name.startswith('/') else f'/{name}' for name in options.nodes]

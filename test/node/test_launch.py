@@ -15,8 +15,35 @@ LAUNCH_FILE = Path(__file__).resolve().parents[2] / 'launch' / 'calib.launch.py'
 needs_launch = pytest.mark.usefixtures('installed')
 
 
-def test_the_launch_file_compiles():
-    compile(LAUNCH_FILE.read_text(), str(LAUNCH_FILE), 'exec')
+@pytest.mark.parametrize('file', sorted(LAUNCH_FILE.parent.glob('*.py')), ids=lambda f: f.name)
+def test_the_launch_file_compiles(file: Path):
+    compile(file.read_text(), str(file), 'exec')
+
+
+@needs_launch
+@pytest.mark.parametrize('file', sorted(LAUNCH_FILE.parent.glob('*.py')), ids=lambda f: f.name)
+def test_the_launch_file_describes_its_arguments(file: Path):
+    launch = pytest.importorskip('launch')
+    sources = pytest.importorskip('launch.launch_description_sources')
+    description = sources.PythonLaunchDescriptionSource(str(file)).get_launch_description(
+        launch.LaunchContext()
+    )
+    arguments = description.get_launch_arguments()
+    assert arguments
+    assert all(argument.description for argument in arguments)
+
+
+@needs_launch
+def test_the_demo_ends_by_itself(world: World, tmp_path: Path):
+    packages = pytest.importorskip('ament_index_python')
+    try:
+        packages.get_package_prefix('calib_node')
+    except packages.PackageNotFoundError:
+        pytest.skip('calib_node is not installed where launch looks: build it by colcon')
+    file = LAUNCH_FILE.with_name('demo.launch.py')
+    launched = Launched(world, file, {'output': str(tmp_path / 'out'), 'rate': '1000'})
+    assert launched.wait() == 0
+    assert (tmp_path / 'out' / 'state.yaml').exists()
 
 
 @needs_launch
