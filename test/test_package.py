@@ -14,8 +14,6 @@ from xml.etree import ElementTree
 
 import pytest
 
-from calib_node.stream.parameter_text import to_markdown
-
 ROOT = Path(__file__).resolve().parents[1]
 EXECUTABLES = (
     'calib_node', 'calib_demo', 'calib_plot', 'calib_replay', 'calib_report', 'calib_top',
@@ -111,10 +109,6 @@ def test_version_is_the_same_everywhere():
     version = ElementTree.parse(ROOT / 'package.xml').findtext('version')
     assert f"version='{version}'" in (ROOT / 'setup.py').read_text()
     assert version in (ROOT / 'CHANGELOG.rst').read_text()
-
-
-def test_the_readme_follows_the_table_of_parameters():
-    assert f'<!-- parameters -->\n\n{to_markdown()}\n' in (ROOT / 'README.md').read_text()
 
 
 def test_the_project_names_no_place_of_a_machine():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""config/calib.yaml and the README's table, from the table of parameters.
+"""config/calib.yaml and a table in markdown, from the table of parameters.
 
 ``python -m calib_node.stream.parameter_text yaml`` (or ``markdown``) prints them.
 """
@@ -58,7 +58,7 @@ def to_yaml() -> str:
 
 
 def to_markdown() -> str:
-    """Return the README's table of parameters."""
+    """Return the table of parameters."""
     rows = ['| parameter | default | range | live | meaning |', '|---|---|---|---|---|']
     for spec in TABLE:
         unit = f' {spec.unit}' if spec.unit else ''

@@ -181,8 +181,10 @@ def write_page(
     )
     path = output / 'report.html'
     source = 'The demo: recorded answers of a naive Bayes classifier, played to the node'
+    # Without those that only see whether a topic gets through.
+    figures = {**session.figures, 'predictions': str(len(samples)), 'labels': str(len(samples))}
     try:
-        write_report(path, ReportData(title, source, matches, session.figures, [], state))
+        write_report(path, ReportData(title, source, matches, figures, [], state))
     except ReportError as error:
         return f'none: {error}'
     return str(path)
