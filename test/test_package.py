@@ -13,6 +13,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 EXECUTABLES = (
@@ -120,6 +121,26 @@ def test_the_project_names_no_place_of_a_machine():
     for path in files:
         if path.is_file() and path.suffix != '.png' and path.name != '.git':
             assert not re.search(r'/(?:work|root|tmp/exp)/', path.read_text()), path
+
+
+def test_the_changelog_is_one_that_bloom_reads():
+    changelog = pytest.importorskip('catkin_pkg.changelog', reason='catkin_pkg is not installed')
+    found = changelog.get_changelog_from_path(str(ROOT), 'calib_node')
+    assert '0.1.0' in [version for version, _, _ in found.foreach_version()]
+    assert 'Forthcoming' in (ROOT / 'CHANGELOG.rst').read_text()
+
+
+def test_the_checks_before_a_commit_have_the_versions_of_the_tests():
+    hooks = yaml.safe_load((ROOT / '.pre-commit-config.yaml').read_text())
+    revisions = {repo['repo'].rpartition('/')[2]: repo.get('rev') for repo in hooks['repos']}
+    pinned = dict(re.findall(r'^(\w+)==(\S+)', (ROOT / 'requirements/test.txt').read_text(), re.M))
+    assert revisions['ruff-pre-commit'] == f'v{pinned["ruff"]}'
+
+
+def test_the_workflow_tests_every_release():
+    workflow = yaml.safe_load((ROOT / '.github/workflows/test.yml').read_text())
+    releases = workflow['jobs']['ros']['strategy']['matrix']['release']
+    assert releases == ['humble', 'jazzy', 'kilted', 'lyrical', 'rolling']
 
 
 def test_the_tools_ask_for_their_libraries_and_the_node_for_none_of_them():

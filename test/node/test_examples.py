@@ -130,14 +130,21 @@ def test_two_cameras_are_two_nodes_with_what_is_theirs(world: World):
         assert f"method='{method}'" in process.wait_for(f'[{name}]', 'ready:')
 
 
-BLOCKS = re.findall(r'^```yaml\n(/\*\*:\n.*?)^```', (ROOT / 'README.md').read_text(), re.M | re.S)
+PAGES = [ROOT / 'README.md', *sorted((ROOT / 'docs').rglob('*.md'))]
+BLOCKS = [
+    pytest.param(block, id=f'{page.relative_to(ROOT)} {number}')
+    for page in PAGES
+    for number, block in enumerate(
+        re.findall(r'^```yaml\n(/\*\*:\n.*?)^```', page.read_text(), re.M | re.S)
+    )
+]
 
 
-@pytest.mark.parametrize('number', range(len(BLOCKS)))
-def test_the_parameters_that_the_readme_shows_start_a_node(world: World, number):
+@pytest.mark.parametrize('block', BLOCKS)
+def test_the_parameters_that_the_documents_show_start_a_node(world: World, block: str):
     interfaces()
-    file = world.folder / 'readme.yaml'
-    file.write_text(BLOCKS[number])
+    file = world.folder / 'shown.yaml'
+    file.write_text(block)
     process = world.start({}, '--params-file', str(file))
     assert 'is unknown' not in process.output
     assert 'has no effect' not in process.output
