@@ -13,6 +13,7 @@ from calib_node.bags.problems import RecordingError
 from calib_node.bags.recording import Recording
 from calib_node.bags.replay import replay
 from calib_node.bags.storage import Topic
+from calib_node.core.frame_pipeline import FramePipeline
 from calib_node.core.samples import NANOSECONDS
 from calib_node.stream.settings import Settings
 from calib_node.stream.status import Level
@@ -113,9 +114,15 @@ def _matches(driver: Driver) -> Iterator[str]:
     counts, status = stream.pipeline.matcher.counts, stream.status()
     labels = stream.pipeline.counts.labels
     share = f' ({counts.matched / labels:.1%})' if labels else ''
+    what = f'{counts.matched:,} of {labels:,} labels{share}'
+    if isinstance(stream.pipeline, FramePipeline):
+        # Of boxes and centres a message of labels tells of objects that it does not hold, too.
+        own = stream.pipeline.counts
+        objects = own.learned + own.held_back + own.failed_updates
+        what = f'{objects:,} objects by {labels:,} labels, {own.missed:,} of which find none'
     yield (
-        f'{"would match":12} {counts.matched:,} of {labels:,} labels{share}; '
-        f'{counts.unmatched:,} without a prediction, {counts.duplicate:,} duplicates'
+        f'{"would match":12} {what}; {counts.unmatched:,} without a prediction, '
+        f'{counts.duplicate:,} duplicates'
     )
     refused = sum(stream.pipeline.counts.refused.values())
     if refused:

@@ -18,6 +18,7 @@ from calib_node.report.section import Section, Table
 from calib_node.report.statistics import raw_threshold
 
 WANTED = (0.5, 0.9, 0.95, 0.99)
+COUNTS = ('updates', 'contexts')
 SHOWN = ('a', 'b', 'c', 'beta', 'temperature', 'updates')
 
 
@@ -56,7 +57,7 @@ def learned_section(data: ReportData) -> Section:
             'Its map is not drawn: it is of several classes or contexts, or the state is not sound.'
         )
     if len(data.path) > 1:
-        names = [name for name in data.path[0][1] if name != 'updates'][:4]
+        names = [name for name in data.path[0][1] if name not in COUNTS][:4]
         if names:
             updates_then = [int(own.get('updates', n)) for n, (_, own) in enumerate(data.path)]
             values = np.array([[own[name] for name in names] for _, own in data.path])

@@ -132,10 +132,14 @@ def trust_section(data: ReportData, published: Side | None) -> Section:
 
 def _never(data: ReportData) -> str:
     predictions = int(data.figures.get('predictions', '0') or 0)
-    matched = int(data.figures.get('matched', '0') or 0)
     if not predictions:
         return 'No prediction came.'
-    never = 1.0 - matched / predictions
+    # Of messages with many objects `matched` counts messages, and these count objects.
+    counted = ('learned', 'held back', 'failed updates')
+    labelled = sum(int(data.figures.get(name, '0') or 0) for name in counted)
+    if data.samples is not None:
+        labelled = len(data.samples)
+    never = max(1.0 - labelled / predictions, 0.0)
     return (
         f'{never:.1%} of {predictions:,} predictions were never labelled. What is said here holds '
         'for the others, and for these only where labels do not depend on the number.'

@@ -217,7 +217,7 @@ def replay_once(
         warn(problem)
     if panel is not None:
         panel.tell(comparison)
-    print('\n'.join([*summary(driver, count, seconds), '', *comparison.lines()]))
+    print('\n'.join([*summary(driver, count, seconds, comparison.count), '', *comparison.lines()]))
     if options.state is not None:
         save(options.state, make_document(driver.stream.calibrator, node.node), node.node)
     if options.report is not None:
@@ -229,7 +229,7 @@ def replay_once(
     for name, path in (('Samples', options.samples), ('Output', options.output)):
         if path is not None:
             print(f'{name:8} {path}')
-    return 0 if pipeline.matcher.counts.matched else 1
+    return 0 if comparison.count else 1
 
 
 def start_from(path: Path, driver: Driver) -> None:
@@ -276,15 +276,15 @@ def save(path: Path, document: dict[str, Any], node: str) -> None:
     print(f'State    {path}')
 
 
-def summary(driver: Driver, count: int, seconds: float) -> list[str]:
+def summary(driver: Driver, count: int, seconds: float, matches: int) -> list[str]:
     """Return what became of the messages, in lines."""
     pipeline: Any = driver.stream.pipeline
-    counts, found = pipeline.counts, pipeline.matcher.counts
+    counts = pipeline.counts
     rate = f', {count / seconds:,.0f} a second' if seconds > 0.0 else ''
     status = driver.stream.status()
     return [
         f'{count:,} messages in {seconds:.1f} s{rate}: {counts.predictions:,} predictions, '
-        f'{counts.labels:,} labels, {found.matched:,} matched',
+        f'{counts.labels:,} labels, {matches:,} matched',
         f'{status.level.name}: {status.message}',
     ]
 

@@ -164,13 +164,32 @@ def arguments_of(talk: Typed, kind: Any) -> list[str]:
     return given
 
 
-def settled(talk: Typed, recorder: Recorder, sent: dict[str, list[Any]]) -> None:
+def restarted(
+    talk: Typed, parameters: dict[str, Any], sent: dict[str, list[Any]]
+) -> dict[str, int]:
+    """Stop the node once nothing waits, and start it; return what was published before."""
+    client = talk.client
+    talk.process.stop()
+    client.spin_until(
+        lambda: {talk.raw.get_subscription_count(), talk.labels.get_subscription_count()} == {1},
+        'the end of the node',
+    )
+    client.statuses.clear()
+    talk.process = talk.world.start(parameters, remaps=REMAPS)
+    for publisher in (talk.raw, talk.labels):
+        client.spin_until(lambda p=publisher: p.get_subscription_count() == 2, 'both')
+    return {topic: sum(map(objects_of, messages)) for topic, messages in sent.items()}
+
+
+def settled(
+    talk: Typed, recorder: Recorder, sent: dict[str, list[Any]], before: dict[str, int]
+) -> None:
     """Wait until the node and the recorder have all that was published."""
     client = talk.client
     numbers = {topic: len(messages) for topic, messages in sent.items()}
     client.spin_until(lambda: recorder.counts == numbers, 'the recording')
-    for figure, messages in zip(('predictions', 'labels'), sent.values()):
-        objects = sum(map(objects_of, messages))
+    for figure, (topic, messages) in zip(('predictions', 'labels'), sent.items()):
+        objects = sum(map(objects_of, messages)) - before[topic]
         client.spin_until(lambda f=figure, n=objects: talk.figure(f) == n, figure)
 
 
@@ -185,8 +204,12 @@ def calib_replay(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+class Restarted(Binary):
+    """The node is stopped half way, and started again."""
+
+
 @pytest.mark.parametrize('executor', EXECUTORS)
-@pytest.mark.parametrize('make', [Binary, Classes, Tracks, Contexts, Published])
+@pytest.mark.parametrize('make', [Binary, Restarted, Classes, Tracks, Contexts, Published])
 def test_state(world: World, tmp_path: Path, make: Callable[[], Any], executor: str):
     kind = make()
     if executor == 'events' and make is Published:
@@ -204,17 +227,20 @@ def test_state(world: World, tmp_path: Path, make: Callable[[], Any], executor: 
     rng = np.random.default_rng(7)
     sent: dict[str, list[Any]] = {topic: [] for topic in topics}
     raw, truth = sent.values()
+    before = {topic: 0 for topic in topics}
     for batch in range(BATCHES):
+        if batch == BATCHES // 2 and make is Restarted:
+            before = restarted(talk, {**kind.parameters, 'executor': executor}, sent)
         numbers = range(batch * BATCH, (batch + 1) * BATCH)
         for number in numbers:
             raw.append(kind.prediction(number, rng))
             talk.raw.publish(raw[-1])
-        settled(talk, recorder, sent)
+        settled(talk, recorder, sent, before)
         for number in rng.permutation(numbers).tolist():
             for label in kind.labels(number, rng):
                 truth.append(label)
                 talk.labels.publish(label)
-        settled(talk, recorder, sent)
+        settled(talk, recorder, sent, before)
     talk.process.stop()
     recorder.close()
     live = world.state()

@@ -43,6 +43,7 @@ class Typed:
         parameters: dict[str, Any] | None = None,
         *arguments: str,
     ) -> None:
+        self.world = world
         self.client = world.client()
         types = {'raw.type': type_name(raw), 'label.type': type_name(label)}
         self.process = world.start({**types, **(parameters or {})}, *arguments, remaps=REMAPS)
