@@ -75,6 +75,25 @@ def find_files(path: Path) -> Found:
     return found
 
 
+def recordings_in(path: Path) -> list[Path]:
+    """Return the recordings that a path stands for: itself, or those in the folders below it.
+
+    They come in the order of their names, numbers in them by their value.
+
+    Raises
+    ------
+    RecordingError
+        If there is none.
+    """
+    if not path.is_dir() or (path / METADATA).exists() or _there(path):
+        return [path]
+    below = sorted((p for p in path.rglob('*') if p.is_dir()), key=lambda p: _by_numbers(str(p)))
+    found = [p for p in below if (p / METADATA).exists() or _there(p)]
+    if not found:
+        raise RecordingError(f'{path} holds no recording, nor does any folder in it')
+    return found
+
+
 def _of_one_file(path: Path) -> Found:
     """Return a file alone; whether its messages are compressed its folder tells."""
     found = Found([path])
@@ -153,11 +172,12 @@ def _suffix(path: Path) -> str:
 def _there(folder: Path) -> list[Path]:
     """Return the files of a folder by their names, numbers in them by their value."""
     files = [path for path in folder.iterdir() if path.is_file() and _suffix(path) in SUFFIXES]
-    return sorted(files, key=lambda path: [_number(p) for p in re.split(r'(\d+)', path.name)])
+    return sorted(files, key=lambda path: _by_numbers(path.name))
 
 
-def _number(text: str) -> tuple[int, str]:
-    return (int(text), '') if text.isdecimal() else (0, text)
+def _by_numbers(name: str) -> list[tuple[int, str]]:
+    parts = re.split(r'(\d+)', name)
+    return [(int(part), '') if part.isdecimal() else (0, part) for part in parts]
 
 
 def decompressed(path: Path, folder: Path) -> Path:

@@ -10,10 +10,15 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from calib_node.core.state.disk import read_document
+from calib_node.core.state.document import make_document
+from calib_node.core.state.fields import StateError
+from calib_node.stream.assembly import make_calibrator
 from calib_node.tools import whatif
 from calib_node.tools.progress import Progress
+from calib_node.tools.replay_once import SHOWN_PROBLEMS, save, warn
 
 if TYPE_CHECKING:
+    from calib_node.bags.node_arguments import NodeArguments
     from calib_node.bags.playback import Source
     from calib_node.bags.units import Outcome
     from calib_node.stream.settings import Settings
@@ -63,8 +68,8 @@ def replay(
     parameters: Mapping[str, Any],
     settings: Settings,
     source: Source,
-) -> tuple[dict[str, Any], list[str], list[str]]:
-    """Replay all; return the state of the parameters' own method, lines and problems."""
+) -> tuple[dict[str, Any], list[str], list[str], int]:
+    """Replay all; return the state of the parameters' own method, lines, problems and matches."""
     from calib_node.bags.cluster import cluster_at, local_cluster, runner
     from calib_node.bags.units import Run, combined, run_here, units_of
 
@@ -99,4 +104,22 @@ def replay(
         *comparison.lines(),
     ]
     problems = [p for u, o in zip(units, outcomes) if u.name == own for p in o.problems]
-    return states[own], lines, problems
+    return states[own], lines, problems, comparison.count
+
+
+def replay_all(
+    options: argparse.Namespace, node: NodeArguments, settings: Settings, source: Source
+) -> int:
+    """Replay in several processes, or merge what several recordings teach; return the exit code."""
+    found = replay(options, node.parameters, settings, source)
+    state, lines, problems, matches = found
+    for problem in problems[:SHOWN_PROBLEMS]:
+        warn(problem)
+    print('\n'.join(lines))
+    if options.state is not None:
+        if not state:
+            raise StateError(f'--state {options.state}: there is no state of {settings.method}')
+        calibrator = make_calibrator(settings)
+        calibrator.restore(state)
+        save(options.state, make_document(calibrator, node.node), node.node)
+    return 0 if matches else 1

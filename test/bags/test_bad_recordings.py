@@ -188,7 +188,7 @@ def test_no_recording_at_all(tmp_path: Path, capsys: Capture):
     (tmp_path / 'notes.txt').write_text('no recording')
     for name, words in (
         ('nowhere', 'there is no recording'),
-        ('folder', 'holds no .mcap or .db3 file'),
+        ('folder', 'holds no recording'),
         ('notes.txt', 'is no recording'),
     ):
         code, _, errors = replayed(capsys, tmp_path / name)

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from calib_node.bags.files import recordings_in
+from calib_node.bags.problems import RecordingError
 from calib_node.bags.recording import Recording
 
 from .bags import LABELS, RAW, START, Recorded, compressed, drive, record, record_mcap
@@ -83,6 +85,19 @@ def test_order_of_publication(tmp_path: Path):
     record_mcap(path, messages, published={START + 50: START + 20})
     assert [m[1] - START for m in content(path)[0]] == [30, 40, 50]
     assert [m[1] - START for m in content(path, 'publish')[0]] == [50, 30, 40]
+
+
+def test_a_folder_of_recordings_in_the_order_of_their_names(tmp_path: Path):
+    names = ['drive_2', 'drive_10', 'old/drive_1']
+    for name in names:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        record(tmp_path / name, drive(3))
+    (tmp_path / 'notes').mkdir()
+    found = recordings_in(tmp_path)
+    assert [str(path.relative_to(tmp_path)) for path in found] == names
+    assert recordings_in(tmp_path / 'drive_2') == [tmp_path / 'drive_2']
+    with pytest.raises(RecordingError, match='holds no recording'):
+        recordings_in(tmp_path / 'notes')
 
 
 @pytest.mark.parametrize('name', ['AAA', '/AAA'])
