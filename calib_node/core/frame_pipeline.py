@@ -121,6 +121,7 @@ class FramePipeline(Pipeline[P]):
         published, tickets = self._issue(raws, usable, frame)
         if frame.stamp:
             issued: Any = IssuedFrame(frame, usable, raws, published, tickets)
+            issued.matches = self.matches
             pairs = self.matcher.add_prediction(frame.stamp, issued)
             if pairs:
                 self._learn(pairs)
@@ -269,11 +270,12 @@ class FramePipeline(Pipeline[P]):
         return self.assignment(issued, labels)
 
 
-def _one(issued: IssuedFrame, index: int) -> tuple[Prediction[Any], Any, Any]:
+def _one(issued: IssuedFrame, index: int) -> tuple[Prediction[Any], Any, Any, int]:
     """Return an object of a message as a prediction that was issued by itself."""
     frame, raws = issued.frame, issued.raws
     if not issued.usable[index]:
-        return Prediction(frame.stamp, None), None, 'refused' if index in frame.refused else ''
+        why = 'refused' if index in frame.refused else ''
+        return Prediction(frame.stamp, None), None, why, 0
     single = raws.ndim == 1
     prediction = Prediction(
         frame.stamp,
@@ -282,4 +284,4 @@ def _one(issued: IssuedFrame, index: int) -> tuple[Prediction[Any], Any, Any]:
         frame.contexts[index] if frame.contexts else (),
     )
     published, ticket = issued.published[index], issued.tickets[index]
-    return prediction, float(published) if single else published, ticket
+    return prediction, float(published) if single else published, ticket, issued.matches

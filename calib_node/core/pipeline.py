@@ -50,8 +50,8 @@ class Pipeline(Generic[P]):
     on_error, on_unlearned : callable
         Called with the sentence where an update is not taken or an observer fails, and with
         probability, label and ticket of each match that is not to be learned.
-    counts : PipelineCounts
-        What became of the messages.
+    counts, matches : PipelineCounts, int
+        What became of the messages; how many predictions have had their label.
     recent_predictions, recent_labels : Recent
         What came last.
     update_error, observer_error : str
@@ -69,18 +69,6 @@ class Pipeline(Generic[P]):
     Match(stamp=1, key='', context=(), raw=0.8, published=0.8, label=0)
     >>> round(pipeline.predict(Prediction(stamp=2, probability=0.8)), 8)
     0.76075807
-
-    Of several classes:
-
-    >>> import numpy as np
-    >>> from calib_node.core.calibrators import create_multiclass
-    >>> pipeline = Pipeline(create_multiclass('ops', classes=3), StampMatcher())
-    >>> p = np.array([0.7, 0.2, 0.1])
-    >>> pipeline.predict(Prediction(stamp=1, probability=p)).round(6).tolist()
-    [0.7, 0.2, 0.1]
-    >>> pipeline.label(Label(stamp=1, value=1.0))
-    >>> pipeline.predict(Prediction(stamp=2, probability=p)).round(2).tolist()
-    [0.67, 0.24, 0.09]
     """
 
     def __init__(
@@ -97,6 +85,7 @@ class Pipeline(Generic[P]):
         self.outcomes: Outcomes[P] = outcomes_of(calibrator.classes)
         self.counts = PipelineCounts()
         self.update_error = self.observer_error = ''
+        self.matches = 0
         self.scores = self.outcomes.scores(bins, window)
         self.on_match: list[Callable[[Match[P]], None]] = [self.scores]
         self.on_error: Callable[[str], None] = _ignore
@@ -151,7 +140,9 @@ class Pipeline(Generic[P]):
         if stamp:
             if checked is not raw:
                 prediction = Prediction(stamp, checked, prediction.key, prediction.context)
-            pairs = self.matcher.add_prediction(stamp, (prediction, published, ticket))
+            pairs = self.matcher.add_prediction(
+                stamp, (prediction, published, ticket, self.matches)
+            )
             if pairs:
                 self._learn(pairs)
         else:
@@ -247,12 +238,12 @@ class Pipeline(Generic[P]):
     def _keep_place(self, stamp: int, reason: str = '') -> None:
         """Let the label of a prediction that teaches nothing find it, not a neighbour."""
         if stamp:
-            nothing: Any = (Prediction(stamp, None), None, reason)
+            nothing: Any = (Prediction(stamp, None), None, reason, 0)
             self._learn(self.matcher.add_prediction(stamp, nothing))
 
     def _learn(self, pairs: list[tuple[Issued[P], int]]) -> None:
         counts = self.counts
-        for (prediction, published, ticket), y in pairs:
+        for (prediction, published, ticket, before), y in pairs:
             raw = prediction.probability
             if raw is None:
                 counts.without_value += 1
@@ -274,7 +265,9 @@ class Pipeline(Generic[P]):
                     counts.failed_updates += 1
                     self.update_error = _reason(error)
                     self._tell(f'an update was not taken: {self.update_error}')
-            match = Match(prediction.stamp, prediction.key, prediction.context, raw, published, y)
+            stamp, key, context = prediction.stamp, prediction.key, prediction.context
+            match = Match(stamp, key, context, raw, published, y, self.matches - before)
+            self.matches += 1
             for observe in self.on_match:
                 try:
                     observe(match)

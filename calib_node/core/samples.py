@@ -64,8 +64,9 @@ class Label:
     value: float | None
 
 
-Issued = tuple[Prediction[P], P, Any]
-"""A prediction that waits for its label: as it came in, what was published for it, the ticket.
+Issued = tuple[Prediction[P], P, Any, int]
+"""A prediction that waits for its label: as it came in, what was published for it, the ticket, and
+how many matches there were by then.
 
 Where the label is to teach nothing the probability of the prediction is None; the ticket is then
 why it was refused, or empty where it held no opinion.
@@ -84,6 +85,8 @@ class Match(Generic[P]):
         The probability before and after calibration, as they were when it was published.
     label : int
         0 or 1, or the index of the class.
+    delay : int
+        How many other matches there were between the prediction and this one.
     """
 
     stamp: int
@@ -92,6 +95,7 @@ class Match(Generic[P]):
     raw: P
     published: P
     label: int
+    delay: int = field(default=0, repr=False, compare=False)
 
 
 @dataclass(slots=True)

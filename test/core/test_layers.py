@@ -26,6 +26,7 @@ LEVELS = {
     'calib_node.core.metrics': 3,
     'calib_node.core.matching': 3,
     'calib_node.core.state': 3,
+    'calib_node.core.trust': 4,
     'calib_node.core.calibrators': 4,
     'calib_node.core.outcomes': 5,
     'calib_node.core.evaluate': 5,

@@ -32,6 +32,8 @@ class IssuedFrame:
         Why the whole message was refused, which then keeps its place alone; empty if it was not.
     taken : set of int
         The objects that have their label, where labels come one by one.
+    matches : int
+        How many matches there were when it was published.
     """
 
     frame: Frame
@@ -41,6 +43,7 @@ class IssuedFrame:
     tickets: Any
     refused: str = ''
     taken: set[int] = field(default_factory=set)
+    matches: int = 0
     _positions: dict[str, list[int]] | None = None
 
     def __len__(self) -> int:
