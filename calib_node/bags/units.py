@@ -84,13 +84,13 @@ def _run(unit: Unit) -> Outcome:
     with Playback(unit.source, settings) as playback:
         driver = Driver(settings, playback.messages, _hear_nothing)
         if unit.start is not None:
-            restore_document(driver.stream.calibrator, unit.start)
+            restore_document(driver.stream.kept, unit.start)
         comparison = Comparison([unit.name], settings.classes, unit.costs)
         driver.stream.pipeline.on_match.append(
             lambda match: comparison(match.label, match.raw, (match.published,))
         )
         count = replay(driver, playback)
-        return Outcome(driver.stream.calibrator.state(), comparison, count, playback.problems)
+        return Outcome(driver.stream.kept.state(), comparison, count, playback.problems)
 
 
 def _hear_nothing(level: Level, kind: str, sentence: str) -> None:

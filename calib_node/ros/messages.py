@@ -8,10 +8,13 @@ from array import array
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from rclpy.serialization import deserialize_message
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 
 from calib_node.core.metrics.rolling_scores import RollingScores
+from calib_node.stream.status import Level
+from calib_node.stream.watch import Watch
 
 
 def find_type(name: str) -> Any:
@@ -60,3 +63,16 @@ def reliability_message(scores: RollingScores[Any]) -> Float64MultiArray:
     # rclpy checks a list number by number, and an array not.
     message.data = array('d', numbers)
     return message
+
+
+def alarm_message(node: str, watch: Watch) -> DiagnosticStatus:
+    """Return whether the alarm is raised, why and since when."""
+    raised = None if watch.published is None else watch.published.raised
+    facts = {} if raised is None else vars(raised)
+    return DiagnosticStatus(
+        level=bytes([Level.OK if raised is None else Level.WARN]),
+        name=f'{node[1:]}: alarm',
+        message=watch.sentence or 'no alarm',
+        hardware_id=node,
+        values=[KeyValue(key=name, value=str(value)) for name, value in facts.items()],
+    )

@@ -16,7 +16,12 @@ from calib_node.core.state.fields import StateError
 from calib_node.ros.declaration import ParameterNode
 from calib_node.ros.diagnostics import Diagnostics
 from calib_node.ros.listener import Input
-from calib_node.ros.messages import InstalledMessages, find_type, reliability_message
+from calib_node.ros.messages import (
+    InstalledMessages,
+    alarm_message,
+    find_type,
+    reliability_message,
+)
 from calib_node.ros.topics import Topics
 from calib_node.stream.codec import Codec
 from calib_node.stream.settings import Settings
@@ -62,13 +67,17 @@ class CalibrationNode(ParameterNode):
             ('save_state', stream.save),
             ('load_state', stream.load),
             ('reset', stream.reset),
+            ('acknowledge_alarm', stream.watch.acknowledge),
         ):
             self.create_service(Trigger, f'~/{service}', self._answer(action))
         # Steady, so that they go on when system or simulated time steps back or stands still.
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._timers_by_name: dict[str, Timer] = {}
         self._notes: list[str] = []
+        self._alarm_raised = False
         self._set_timers(set(self.settings.values))
+        stream.watch.on_change = self._publish_alarm
+        self._publish_alarm()
         if announce:
             self.announce()
 
@@ -155,6 +164,16 @@ class CalibrationNode(ParameterNode):
             self.topics.raw_ece.publish(Float64(data=scores.raw.ece()))
             if self.topics.reliability.get_subscription_count():
                 self.topics.reliability.publish(reliability_message(scores))
+
+    def _publish_alarm(self) -> None:
+        """Publish whether the alarm is raised; whoever comes later hears the last of it."""
+        message = alarm_message(self.get_fully_qualified_name(), self.stream.watch)
+        self.topics.alarm.publish(message)
+        if self.stream.watch.sentence:
+            self.get_logger().warning(message.message)
+        elif self._alarm_raised:
+            self.get_logger().info(message.message)
+        self._alarm_raised = bool(self.stream.watch.sentence)
 
     # Services
 

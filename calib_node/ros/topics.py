@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSPolicyKind, QoSProfile, ReliabilityPolicy
 from rclpy.qos_overriding_options import QoSOverridingOptions
@@ -33,8 +34,9 @@ RAW = 'raw_probabilities'
 LABELS = 'labels'
 CALIBRATED = 'calibrated_probabilities'
 RELIABILITY = '~/reliability'
+ALARM = '~/alarm'
 DIAGNOSTICS = '/diagnostics'
-NAMES = (RAW, LABELS, CALIBRATED, 'ece', 'raw_ece', RELIABILITY, DIAGNOSTICS)
+NAMES = (RAW, LABELS, CALIBRATED, 'ece', 'raw_ece', RELIABILITY, ALARM, DIAGNOSTICS)
 
 
 class Topics:
@@ -68,11 +70,13 @@ class Topics:
         self.ece = self._publish('ece', Float64)
         self.raw_ece = self._publish('raw_ece', Float64)
         self.reliability = self._publish(RELIABILITY, Float64MultiArray)
+        self.alarm = self._publish(ALARM, DiagnosticStatus, latched=True)
         self._publishers = {
             CALIBRATED: self.calibrated,
             'ece': self.ece,
             'raw_ece': self.raw_ece,
             RELIABILITY: self.reliability,
+            ALARM: self.alarm,
         }
         self._types_said: list[str] = []
         # By input: how many publishers were looked at, and what is wrong with their definitions.
@@ -87,11 +91,13 @@ class Topics:
                         f'the topics {other} and {name} are both {resolved}; remap one of them'
                     )
 
-    def _qos(self, reliability: ReliabilityPolicy, durability: DurabilityPolicy) -> QoSProfile:
+    def _qos(
+        self, reliability: ReliabilityPolicy, durability: DurabilityPolicy, depth: int = 0
+    ) -> QoSProfile:
         # A new one for each topic: rclpy writes a topic's overrides into the profile it is given.
         return QoSProfile(
             history=HistoryPolicy.KEEP_LAST,
-            depth=self._depth,
+            depth=depth or self._depth,
             reliability=reliability,
             durability=durability,
         )
@@ -104,11 +110,13 @@ class Topics:
         )
         return Listener(self._node, name, source, profile, automatic)
 
-    def _publish(self, name: str, message_type: Any) -> Any:
+    def _publish(self, name: str, message_type: Any, latched: bool = False) -> Any:
+        durability = DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE
         return self._node.create_publisher(
             message_type,
             name,
-            self._qos(ReliabilityPolicy.RELIABLE, DurabilityPolicy.VOLATILE),
+            # Of what is latched only the last counts.
+            self._qos(ReliabilityPolicy.RELIABLE, durability, int(latched)),
             event_callbacks=PublisherEventCallbacks(
                 incompatible_qos=lambda event: self._incompatible(name, event),
                 use_default_callbacks=False,

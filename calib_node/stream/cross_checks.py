@@ -55,6 +55,11 @@ def _impossible(given: Parameters, prefix: str) -> Iterator[str]:
             f'{prefix}raw.link logit is for one probability, and {prefix}classes is {classes}: '
             'publish the softmax of the logits'
         )
+    if 0.0 < given.alarm.false_alarm_every < 1.0:
+        yield (
+            f'{prefix}alarm.false_alarm_every is a number of labels, such as 100000.0, or 0 for no '
+            f'alarm, and cannot be {given.alarm.false_alarm_every:g}'
+        )
     if given.raw.scale[0] == given.raw.scale[1]:
         yield (
             f'{prefix}raw.scale is the two numbers that mean 0 and 1, which cannot both be '

@@ -22,8 +22,10 @@ from calib_node.stream.definitions import Messages
 from calib_node.stream.figures import context_figures, figures_of
 from calib_node.stream.inputs import Tell, make_inputs
 from calib_node.stream.judgement import beyond_clip, judged, noted
+from calib_node.stream.kept import Kept
 from calib_node.stream.settings import Settings
 from calib_node.stream.status import Level, Status
+from calib_node.stream.watch import Watch
 
 SAVE = 'save'
 """The kind of what is told of a save."""
@@ -51,8 +53,12 @@ class Stream:
         Take a message in, as in `Inputs`.
     pipeline : Pipeline
         What is learned and scored; `pipeline.on_match` is for who wants to see each match.
+    watch : Watch
+        Raises an alarm once what is published has ceased to be honest.
+    kept : Kept
+        What is kept in a state file.
     keeper : StateKeeper or None
-        Keeps what was learned in a file.
+        Keeps it there.
 
     Raises
     ------
@@ -72,6 +78,9 @@ class Stream:
         self.on_prediction = self._inputs.on_prediction
         self.on_label = self._inputs.on_label
         self.pipeline.on_error = self._tell_error
+        self.watch = Watch(settings)
+        self.pipeline.on_match.append(self.watch)
+        self.kept = Kept(self.calibrator, self.watch)
         self._take(settings)
 
     @property
@@ -95,6 +104,8 @@ class Stream:
             figures_of(pipeline, beyond, reader.ignored),
         )
         status.figures |= context_figures(pipeline.calibrator, settings.context.variables)
+        status.findings = [*self.watch.findings(), *status.findings]
+        status.figures |= self.watch.figures()
         status.findings += [(Level.WARN, note) for note in settings.notes]
         if self.keeper is not None:
             status.findings += [(Level.WARN, note) for note in self.keeper.notes]
@@ -119,6 +130,7 @@ class Stream:
     def _take(self, settings: Settings) -> None:
         self.settings = settings
         self._inputs.take(settings)
+        self.watch.take(settings)
 
     # State
 
@@ -143,7 +155,7 @@ class Stream:
             return 'state.enabled is false: what is learned will not be kept'
         path = resolve_path(self.settings.state.file, name, environment)
         keeper = StateKeeper(
-            self.calibrator,
+            self.kept,
             StateFile(path, name),
             lambda problem: self.tell(Level.ERROR, SAVE, problem),
             lambda note: self.tell(Level.WARN, note, note),
@@ -172,9 +184,13 @@ class Stream:
     def reset(self) -> str:
         """Forget what was learned; return a sentence, or raise OSError."""
         if self.keeper is not None:
-            return self.keeper.reset(self.pipeline.reset)
-        self.pipeline.reset()
+            return self.keeper.reset(self._forget)
+        self._forget()
         return 'learning starts anew'
+
+    def _forget(self) -> None:
+        self.pipeline.reset()
+        self.watch.reset()
 
     def _kept(self) -> StateKeeper:
         if self.keeper is None:

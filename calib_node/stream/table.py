@@ -93,6 +93,23 @@ class Ece:
 
 
 @dataclass(frozen=True)
+class Alarm:
+    """The alarm that what is published has ceased to be honest."""
+
+    false_alarm_every: float = parameter(
+        100_000.0,
+        'labels from one false alarm to the next, at least on average; 0: no alarm',
+        limits=Interval(0.0, 1e12),
+    )
+    labels: str = parameter(
+        'late',
+        'late: labels may come after later predictions, for which the alarm takes more of them to '
+        'go; independent: each label is known before the next prediction',
+        choices=('late', 'independent'),
+    )
+
+
+@dataclass(frozen=True)
 class Diagnostics:
     """What is said on /diagnostics."""
 
@@ -206,6 +223,7 @@ class Parameters:
     )
     match: Match = field(default=Match())
     ece: Ece = field(default=Ece())
+    alarm: Alarm = field(default=Alarm())
     diagnostics: Diagnostics = field(default=Diagnostics())
     state: State = field(default=State())
     raw: RawInput = field(default=RawInput(), metadata={WHAT: 'probability'})

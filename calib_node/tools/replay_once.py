@@ -93,7 +93,7 @@ def replay_once(
         panel.tell(comparison)
     print('\n'.join([*summary(driver, count, seconds, comparison.count), '', *comparison.lines()]))
     if options.state is not None:
-        save(options.state, make_document(driver.stream.calibrator, node.node), node.node)
+        save(options.state, make_document(driver.stream.kept, node.node), node.node)
     if options.report is not None:
         title = 'Are the probabilities honest?'
         source = f'Recording {", ".join(map(str, options.bags))}, {playback.source.raw}'
@@ -109,7 +109,7 @@ def replay_once(
 def start_from(path: Path, driver: Driver) -> None:
     """Let the calibrator go on from a state file."""
     try:
-        restore_document(driver.stream.calibrator, read_document(path))
+        restore_document(driver.stream.kept, read_document(path))
     except FileNotFoundError:
         raise StateError(f'--start {path}: there is no such file') from None
     except StateError as error:

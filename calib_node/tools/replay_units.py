@@ -13,6 +13,8 @@ from calib_node.core.state.disk import read_document
 from calib_node.core.state.document import make_document
 from calib_node.core.state.fields import StateError
 from calib_node.stream.assembly import make_calibrator
+from calib_node.stream.kept import Kept
+from calib_node.stream.watch import Watch
 from calib_node.tools import whatif
 from calib_node.tools.progress import Progress
 from calib_node.tools.replay_once import SHOWN_PROBLEMS, save, warn
@@ -119,7 +121,7 @@ def replay_all(
     if options.state is not None:
         if not state:
             raise StateError(f'--state {options.state}: there is no state of {settings.method}')
-        calibrator = make_calibrator(settings)
-        calibrator.restore(state)
-        save(options.state, make_document(calibrator, node.node), node.node)
+        kept = Kept(make_calibrator(settings), Watch(settings))
+        kept.restore(state)
+        save(options.state, make_document(kept, node.node), node.node)
     return 0 if matches else 1

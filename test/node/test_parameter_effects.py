@@ -188,3 +188,17 @@ def test_limits_of_the_warnings_take_effect_at_once(anew):
     assert 'ece.warn' not in anew.next_status().message
     anew.set('diagnostics.stale_after', 1e-6)
     assert 'no prediction' in anew.next_status().message
+
+
+@effect_of('alarm.false_alarm_every', 'alarm.labels')
+def test_another_alarm_starts_anew(anew):
+    anew.set('alarm.labels', 'independent')
+    anew.next_status()
+    assert anew.figures()['alarm turns'] == '1'
+    anew.set('alarm.false_alarm_every', 0.0)
+    anew.next_status()
+    assert anew.figures()['alarm'] == 'off'
+    anew.set('alarm.false_alarm_every', 1e5)
+    anew.set('alarm.labels', 'late')
+    anew.next_status()
+    assert anew.figures()['alarm turns'] == 'not known yet'
