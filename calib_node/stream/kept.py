@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 from calib_node.core.calibrators import Learner
@@ -24,6 +25,10 @@ class Kept:
 
     def __init__(self, calibrator: Learner, watch: Watch) -> None:
         self._calibrator, self._watch = calibrator, watch
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Kept:
+        """Return a copy that nobody listens to."""
+        return Kept(deepcopy(self._calibrator, memo), self._watch.twin())
 
     @property
     def name(self) -> str:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from copy import deepcopy
+from copy import copy, deepcopy
 from typing import Any
 
 from calib_node.core.samples import NANOSECONDS, Match
@@ -84,6 +84,13 @@ class Watch:
                 alarm.__init__(alarm.every, alarm.late)  # type: ignore[misc]
         self.on_change()
 
+    def twin(self) -> Watch:
+        """Return a copy that nobody listens to."""
+        other = copy(self)
+        other.published, other.raw = deepcopy((self.published, self.raw))
+        other.on_change = _ignore
+        return other
+
     # What is said
 
     @property
@@ -115,8 +122,8 @@ class Watch:
     # State
 
     def state(self) -> dict[str, Any] | None:
-        """Return both, ready for YAML; None where alarms are off."""
-        if self.published is None or self.raw is None:
+        """Return both, ready for YAML; None where they are off or have seen nothing."""
+        if self.published is None or self.raw is None or not self.published.labels:
             return None
         return {'published': self.published.state(), 'raw': self.raw.state()}
 

@@ -28,6 +28,7 @@ TARGETS = {
     'ece': 'door/ece',
     'raw_ece': '/door/raw_ece',
     '~/reliability': 'door/diagram',
+    '~/alarm': 'door/alarm',
     '/diagnostics': 'door/diagnostics',
 }
 RESOLVED = {
