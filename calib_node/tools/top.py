@@ -39,7 +39,8 @@ def make_parser() -> argparse.ArgumentParser:
         type=float,
         default=3.0,
         metavar='SECONDS',
-        help='with --once, how long to listen (default: %(default)g)',
+        help='with --once, how long to listen at most; it ends sooner where all NODEs are heard '
+        '(default: %(default)g)',
     )
     return parser
 
@@ -120,13 +121,20 @@ class View:
             found.append((level, level_word(one.level, silent), lines))
         return found
 
+    def _all_known(self) -> bool:
+        """Return whether all nodes that were named are heard, with their rates."""
+        known = [name for name in self._names if name in self._rates]
+        return bool(known) and all(
+            name in known and self._rates[name].are_known for name in self._names
+        )
+
     def _missing(self) -> list[str]:
         return [name for name in self._names if name not in self._watcher.seen]
 
     def print_once(self, wait: float) -> int:
         """Listen, print what was heard, and return the exit code."""
         end = time.monotonic() + wait
-        while (left := end - time.monotonic()) > 0.0:
+        while (left := end - time.monotonic()) > 0.0 and not self._all_known():
             self._watcher.spin(min(left, 0.1))
             self._seen()
         blocks = self.blocks(_width())

@@ -35,9 +35,14 @@ class Rates:
         while len(self._heard) > 2 and now - self._heard[0][0] > RATE_OVER:
             self._heard.popleft()
 
+    @property
+    def are_known(self) -> bool:
+        """Whether there are any: of one status alone there are none."""
+        return len(self._heard) > 1
+
     def shown(self) -> str:
-        """Return the rates in words; of one status alone there are none."""
-        if len(self._heard) < 2:
+        """Return the rates in words."""
+        if not self.are_known:
             return 'rates not known yet'
         (begin, *before), (end, *after) = self._heard[0], self._heard[-1]
         span = max(end - begin, 1e-9)
