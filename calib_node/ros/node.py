@@ -158,6 +158,7 @@ class CalibrationNode(ParameterNode):
                 self._timers_by_name[name] = self.create_timer(period, callback, clock=self._steady)
 
     def _publish_figures(self) -> None:
+        self.stream.watch.look()
         scores = self.stream.pipeline.scores
         if scores.calibrated.count:
             self.topics.ece.publish(Float64(data=scores.calibrated.ece()))

@@ -15,7 +15,9 @@ from calib_node.stream.status import Level
 
 STATE = 'alarms'
 """Its field in a state."""
-LATE, INDEPENDENT = 'late', 'independent'
+LATE = 'late'
+AT_ONCE = 64
+"""So many matches are looked at together, which costs far less than one by one."""
 
 
 class Watch:
@@ -40,10 +42,12 @@ class Watch:
         self.published: Alarm | None = None
         self.raw: Alarm | None = None
         self.on_change: Callable[[], None] = _ignore
+        self._waiting: list[Match[Any]] = []
         self.take(settings)
 
     def take(self, settings: Settings) -> None:
         """Let other settings take effect: with other ones of the alarm it starts anew."""
+        self.look()
         alarm = settings.alarm
         wanted = (alarm.false_alarm_every, alarm.labels == LATE)
         if not alarm.false_alarm_every:
@@ -52,23 +56,36 @@ class Watch:
             self.published, self.raw = Alarm(*wanted), Alarm(*wanted)
 
     def __call__(self, match: Match[Any]) -> None:
-        """Take in a match."""
-        published, raw = self.published, self.raw
-        if published is None or raw is None:
+        """Take in a match; it is looked at with others, at the latest when it is asked for."""
+        if self.published is None:
             return
-        was = published.raised
-        for alarm, p in ((published, match.published), (raw, match.raw)):
+        waiting = self._waiting
+        waiting.append(match)
+        if len(waiting) >= AT_ONCE:
+            self.look()
+
+    def look(self) -> None:
+        """Look at the matches that wait."""
+        matches, self._waiting = self._waiting, []
+        if not matches or self.published is None or self.raw is None:
+            return
+        was = self.published.raised
+        delays, stamps = [m.delay for m in matches], [m.stamp for m in matches]
+        for alarm, side in ((self.published, 'published'), (self.raw, 'raw')):
+            values: list[Any] = [getattr(match, side) for match in matches]
+            labels = [match.label for match in matches]
             if self._several:
                 # Whether the likeliest class is the true one.
-                top = int(p.argmax())
-                alarm.add(float(p[top]), int(top == match.label), match.delay, match.stamp)
-            else:
-                alarm.add(p, match.label, match.delay, match.stamp)
-        if published.raised is not was:
+                tops = [int(p.argmax()) for p in values]
+                labels = [int(top == label) for top, label in zip(tops, labels)]
+                values = [float(p[top]) for p, top in zip(values, tops)]
+            alarm.add_many(values, labels, delays, stamps)
+        if self.published.raised is not was:
             self.on_change()
 
     def acknowledge(self) -> str:
         """Clear the alarm; return a sentence on what it was."""
+        self.look()
         if self.published is None or self.raw is None:
             return 'alarm.false_alarm_every is 0, so there is no alarm'
         raised = self.published.raised
@@ -79,6 +96,7 @@ class Watch:
 
     def reset(self) -> None:
         """Start anew, since what was learned is forgotten."""
+        self._waiting = []
         for alarm in (self.published, self.raw):
             if alarm is not None:
                 alarm.__init__(alarm.every, alarm.late)  # type: ignore[misc]
@@ -86,6 +104,7 @@ class Watch:
 
     def twin(self) -> Watch:
         """Return a copy that nobody listens to."""
+        self.look()
         other = copy(self)
         other.published, other.raw = deepcopy((self.published, self.raw))
         other.on_change = _ignore
@@ -105,6 +124,7 @@ class Watch:
 
     def findings(self) -> Iterator[tuple[Level, str]]:
         """Yield what is wrong."""
+        self.look()
         if self.sentence:
             yield Level.WARN, self.sentence
 
@@ -123,6 +143,7 @@ class Watch:
 
     def state(self) -> dict[str, Any] | None:
         """Return both, ready for YAML; None where they are off or have seen nothing."""
+        self.look()
         if self.published is None or self.raw is None or not self.published.labels:
             return None
         return {'published': self.published.state(), 'raw': self.raw.state()}

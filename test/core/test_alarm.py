@@ -9,6 +9,7 @@ import math
 import random
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -44,7 +45,7 @@ def feed(alarm: Alarm, seed: int, count: int, bias: float = 0.0, slope: float = 
 @pytest.mark.parametrize('q', [0.0, 1e-9, 0.001, 0.2, 0.5, 0.8, 0.999, 1.0])
 def test_what_a_bet_makes_is_the_ratio_of_likelihoods(q: float, y: int):
     clipped = min(max(q, CLIP), 1.0 - CLIP)
-    for bet, e in zip(BETS, winnings(q, y)):
+    for bet, e in zip(BETS, winnings(np.array([q]), np.array([y]))[0]):
         other = sigmoid(bet.slope * logit(clipped) + bet.shift)
         wanted = other / clipped if y else (1.0 - other) / (1.0 - clipped)
         assert e == pytest.approx(wanted, rel=1e-12)
@@ -52,7 +53,7 @@ def test_what_a_bet_makes_is_the_ratio_of_likelihoods(q: float, y: int):
 
 @given(st.floats(CLIP, 1.0 - CLIP))
 def test_of_an_honest_forecast_no_bet_wins_on_average(q: float):
-    for one, zero in zip(winnings(q, 1), winnings(q, 0)):
+    for one, zero in zip(*winnings(np.array([q, q]), np.array([1, 0]))):
         assert q * one + (1.0 - q) * zero == pytest.approx(1.0, rel=1e-9)
 
 
@@ -62,7 +63,7 @@ def test_the_detector_is_that_of_the_definition():
     for number in range(300):
         q, y = chance.random(), int(chance.random() < 0.5)
         turn = turns[number % 3]
-        for index, e in enumerate(winnings(q, y)):
+        for index, e in enumerate(winnings(np.array([q]), np.array([y]))[0].tolist()):
             turn[index] = (turn[index] + 1.0) * e
         mean = sum(map(sum, turns)) / (3 * len(BETS))
         detector.every = mean * 3 * (1 + 1e-9)
@@ -195,6 +196,23 @@ def test_it_is_quiet_until_a_bet_is_about_to_win():
     feed(alarm, 1, 5000, slope=0.3)
     assert not alarm.is_quiet('too sure')
     assert alarm.is_quiet('too high')
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.lists(st.integers(1, 70), min_size=1, max_size=12), st.booleans(), st.integers(0, 9))
+def test_many_at_once_are_as_one_by_one(sizes: list[int], late: bool, delay: int):
+    chance = random.Random(sum(sizes))
+    together, alone = Alarm(60.0, late), Alarm(60.0, late)
+    number = 0
+    for size in sizes:
+        rows = [
+            (chance.random(), int(chance.random() < 0.8), delay, number + k) for k in range(size)
+        ]
+        number += size
+        together.add_many(*zip(*rows))
+        for row in rows:
+            alone.add(*row)
+        assert together.state() == alone.state()
 
 
 # State

@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from statistics import median_low
 from typing import Any
+
+import numpy as np
 
 from calib_node.core.ranges import Interval, check_number
 from calib_node.core.state import fields
@@ -18,6 +21,7 @@ DELAYS = 100
 CLEARS_AFTER = 1000
 """So many labels at least a detector that was started anew must stay silent."""
 EVERY = Interval(1.0)
+MANY = 1 << 30
 KINDS = tuple(dict.fromkeys(bet.kind for bet in BETS))
 
 
@@ -86,27 +90,53 @@ class Alarm:
         return 0 if self._detector is None else self._detector.turns
 
     def add(self, q: float, y: int, delay: int = 0, stamp: int = 0) -> None:
-        """Take in a forecast and its label.
+        """Take in a forecast and its label, as of `add_many`."""
+        self.add_many([q], [y], [delay], [stamp])
+
+    def add_many(
+        self, q: Sequence[float], y: Sequence[int], delays: Sequence[int], stamps: Sequence[int]
+    ) -> None:
+        """Take in forecasts and their labels; the same comes of them one by one.
 
         Parameters
         ----------
-        q : float
+        q : sequence of float
             From 0 to 1.
-        y : int
+        y : sequence of int
             0 or 1.
-        delay : int
-            How many labels were learned between the forecast and this label.
-        stamp : int
-            Of the forecast, in nanoseconds.
+        delays : sequence of int
+            How many labels were learned between each forecast and its label.
+        stamps : sequence of int
+            Of the forecasts, in nanoseconds.
         """
-        self.labels += 1
-        self._delays.append(delay)
+        forecasts, labels = np.array(q, np.float64), np.array(y, np.int64)
+        times, taken = np.array(stamps, np.int64), 0
+        while taken < len(labels):
+            end = min(taken + self._until_next(), len(labels))
+            if self._detector is not None:
+                part = slice(taken, end)
+                gone = self._detector.add_many(forecasts[part], labels[part], times[part])
+                end = end if gone is None else taken + gone + 1
+            self.labels += end - taken
+            self._delays.extend(delays[taken:end])
+            self._look(int(times[end - 1]), self._detector is not None and gone is not None)
+            taken = end
+
+    def _until_next(self) -> int:
+        """Return how many labels may be taken in before there is something to decide."""
+        if self._detector is None:
+            return DELAYS - len(self._delays)
+        if self.raised is None:
+            return MANY
+        return max(self._silence(self.raised) - self._detector.labels, 1)
+
+    def _look(self, stamp: int, gone: bool) -> None:
+        """Do what is due after the last label."""
         detector = self._detector
         if detector is None:
             if len(self._delays) == DELAYS:
                 self._start()
-            return
-        if detector.add(q, y, stamp):
+        elif gone:
             kind, since, since_stamp = detector.leading
             if self.raised is None:
                 self.raised = Raised(kind, self._before + since, since_stamp, self.labels, stamp)

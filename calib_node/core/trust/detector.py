@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
-from math import exp, log, sqrt
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from calib_node.core.ranges import Interval
+from calib_node.core.samples import Floats
 from calib_node.core.state import fields
 from calib_node.core.state.fields import StateError
 
@@ -15,7 +18,9 @@ CLIP = 0.001
 MOST = 1e300
 """Where a bet has won so much, more makes no difference, and must not overflow."""
 MOST_TURNS = 1000
-WON, RUN = Interval(0.0, MOST), Interval(1.0, MOST)
+FEW_TURNS = 8
+"""With fewer, plain floats cost less than small arrays."""
+WON = Interval(0.0, MOST)
 AT_LEAST_ONE = Interval(1.0)
 
 # Each bet says that the probability is σ(slope logit q + shift), and what is wrong if it wins.
@@ -49,42 +54,44 @@ BETS = (
     Bet(1.33, 0.0, TOO_UNSURE),
     Bet(2.0, 0.0, TOO_UNSURE),
 )
-_SHIFTED = tuple(exp(bet.shift) for bet in BETS[:6])
+_SHIFTS = np.exp([bet.shift for bet in BETS if bet.slope == 1.0])
 _N = len(BETS)
 
 
-def winnings(q: float, y: int) -> list[float]:
+def winnings(q: Floats, y: NDArray[np.int64]) -> Floats:
     """Return what each bet makes of one unit, of mean 1 if the probability is honest.
 
     ``q̂ / q`` where the label is 1, and ``(1 - q̂) / (1 - q)`` where it is 0.
 
     Parameters
     ----------
-    q : float
-        The forecast.
-    y : int
+    q : ndarray of float, shape (n,)
+        The forecasts.
+    y : ndarray of int, shape (n,)
         0 or 1.
 
     Returns
     -------
-    list of float
+    ndarray of float, shape (n, 10)
         In the order of `BETS`.
 
     Examples
     --------
-    >>> [round(e, 4) for e in winnings(0.8, 1)][:2], [round(e, 4) for e in winnings(0.8, 0)][:2]
-    ([0.9462, 1.0463], [1.215, 0.8148])
+    >>> winnings(np.array([0.8, 0.8]), np.array([1, 0]))[:, :2].round(4).tolist()
+    [[0.9462, 1.0463], [1.215, 0.8148]]
     """
-    q = min(max(q, CLIP), 1.0 - CLIP)
+    q = np.minimum(np.maximum(q, CLIP), 1.0 - CLIP)
     odds = q / (1.0 - q)
-    root = sqrt(odds)
-    stretched = (root, root * sqrt(root), exp(1.33 * log(odds)), odds * odds)
-    others = [odds * factor for factor in _SHIFTED]
-    others.extend(stretched)
-    if y:
-        return [other / ((1.0 + other) * q) for other in others]
-    miss = 1.0 - q
-    return [1.0 / ((1.0 + other) * miss) for other in others]
+    root = np.sqrt(odds)
+    others = np.empty((len(q), _N))
+    np.multiply(odds[:, None], _SHIFTS, out=others[:, : len(_SHIFTS)])
+    others[:, -4], others[:, -3] = root, root * np.sqrt(root)
+    others[:, -2], others[:, -1] = np.exp(1.33 * np.log(odds)), odds * odds
+    made = 1.0 / (1.0 + others)
+    positive = y == 1
+    made[positive] *= others[positive]
+    made /= np.where(positive, q, 1.0 - q)[:, None]
+    return made
 
 
 class Detector:
@@ -129,68 +136,101 @@ class Detector:
         self.every = every
         self.turns = min(max(turns, 1), MOST_TURNS)
         self.labels = 0
-        self._won = [[0.0] * _N for _ in range(self.turns)]
-        # By bet, over all turns: what one unit has become that is taken anew once it is less, and
+        self._won = np.zeros((self.turns, _N))
+        # By bet, over all turns: the logarithm of what one unit has become, its least value, and
         # the label and the stamp of that.
-        self._run = [1.0] * _N
-        self._since, self._stamps = [0] * _N, [0] * _N
-        self._sums = [0.0] * self.turns
+        self._run, self._least = np.zeros(_N), np.zeros(_N)
+        self._since, self._stamps = np.zeros(_N, np.int64), np.zeros(_N, np.int64)
 
     def add(self, q: float, y: int, stamp: int = 0) -> bool:
-        """Take in a forecast and its label; return whether the alarm goes.
+        """Take in a forecast and its label; return whether the alarm goes, as `add_many`."""
+        return self.add_many(np.array([q]), np.array([y]), np.array([stamp])) is not None
+
+    def add_many(self, q: Floats, y: NDArray[np.int64], stamps: NDArray[np.int64]) -> int | None:
+        """Take in forecasts and their labels, up to the first at which the alarm goes.
+
+        The same numbers come of them one by one.
 
         Parameters
         ----------
-        q : float
+        q : ndarray of float, shape (n,)
             From 0 to 1.
-        y : int
+        y : ndarray of int, shape (n,)
             0 or 1.
-        stamp : int
-            Of the forecast, in nanoseconds.
+        stamps : ndarray of int, shape (n,)
+            Of the forecasts, in nanoseconds.
 
         Returns
         -------
-        bool
+        int or None
+            By index at which the alarm goes; those after it are not taken in.
         """
-        turn = self.labels % self.turns
-        self.labels += 1
-        won, run = self._won[turn], self._run
-        total = 0.0
-        for index, e in enumerate(winnings(q, y)):
-            now = (won[index] + 1.0) * e
-            if now > MOST:
-                now = MOST
-            won[index] = now
-            total += now
-            now = run[index] * e
-            if now < 1.0:
-                now = 1.0
-                self._since[index], self._stamps[index] = self.labels, stamp
-            elif now > MOST:
-                now = MOST
-            run[index] = now
-        self._sums[turn] = total
+        made = winnings(q, y)
+        won, path = self._play(made)
+        # What each label has changed of the sum over all turns.
+        sums = np.concatenate([self._won.sum(axis=1), path.sum(axis=1)])
+        turns, first = self.turns, self.labels % self.turns
+        sums[:turns] = np.roll(sums[:turns], -first)
+        totals = self._won.sum() + np.cumsum(sums[turns:] - sums[: len(q)])
         # The mean over turns and bets is as large as every / turns.
-        return sum(self._sums) >= self.every * _N
+        gone = np.flatnonzero(totals >= self.every * _N)
+        if gone.size and gone[0] + 1 < len(q):
+            end = int(gone[0]) + 1
+            return self.add_many(q[:end], y[:end], stamps[:end])
+        self._won = won
+        self._look_back(np.log(made), stamps)
+        self.labels += len(q)
+        return int(gone[0]) if gone.size else None
+
+    def _play(self, made: Floats) -> tuple[Floats, Floats]:
+        """Return what the bets of each turn have won in the end, and after each label."""
+        turns, first, count = self.turns, self.labels % self.turns, len(made)
+        won, path = self._won.copy(), np.empty_like(made)
+        if turns < FEW_TURNS:
+            last, after = won.tolist(), []
+            for number, es in enumerate(made.tolist(), first):
+                turn = number % turns
+                last[turn] = row = [(value + 1.0) * e for value, e in zip(last[turn], es)]
+                after.append(row)
+            path[:], won[:] = after, last
+            return np.minimum(won, MOST), np.minimum(path, MOST)
+        taken = 0
+        while taken < count:
+            # As far as the end of the turns.
+            part = slice(taken, taken + min(count - taken, turns - first))
+            rows = won[first : first + part.stop - taken]
+            rows += 1.0
+            rows *= made[part]
+            path[part] = rows
+            taken, first = part.stop, 0
+        return np.minimum(won, MOST), np.minimum(path, MOST)
+
+    def _look_back(self, made: Floats, stamps: NDArray[np.int64]) -> None:
+        """Note where each bet has last been at its least."""
+        path = np.cumsum(np.vstack([self._run, made]), axis=0)[1:]
+        at = len(path) - 1 - path[::-1].argmin(axis=0)
+        lowest = path[at, np.arange(_N)]
+        lower = lowest <= self._least
+        self._least[lower] = lowest[lower]
+        self._since[lower] = self.labels + at[lower] + 1
+        self._stamps[lower] = stamps[at[lower]]
+        self._run = path[-1]
 
     @property
     def leading(self) -> tuple[str, int, int]:
         """What is wrong by the bet that has won most, and after which label and which stamp.
 
-        That is where one unit on it was last lost: the likeliest place of a change (Page,
+        That is where one unit on it was last at its least: the likeliest place of a change (Page,
         *Continuous inspection schemes*, Biometrika 41, 1954).
         """
-        sums = [sum(won[index] for won in self._won) for index in range(_N)]
-        index = max(range(_N), key=sums.__getitem__)
-        return BETS[index].kind, self._since[index], self._stamps[index]
+        index = int(self._won.sum(axis=0).argmax())
+        return BETS[index].kind, int(self._since[index]), int(self._stamps[index])
 
     def quiet(self, kinds: frozenset[str]) -> bool:
         """Return whether no bet on some kinds of error has won a tenth of what an alarm takes."""
-        most = max(
-            sum(won[index] for won in self._won) for index, bet in enumerate(BETS)
-            if bet.kind in kinds
-        )  # fmt: skip
-        return most < 0.1 * self.every
+        sums = self._won.sum(axis=0)
+        most = max(sums[index] for index, bet in enumerate(BETS) if bet.kind in kinds)
+        return bool(most < 0.1 * self.every)
 
     def state(self) -> dict[str, Any]:
         """Return all of it, ready for YAML.
@@ -202,10 +242,11 @@ class Detector:
         return {
             'every': self.every,
             'labels': self.labels,
-            'won': [list(row) for row in self._won],
-            'run': list(self._run),
-            'since': list(self._since),
-            'stamps': list(self._stamps),
+            'won': self._won.tolist(),
+            'run': self._run.tolist(),
+            'least': self._least.tolist(),
+            'since': self._since.tolist(),
+            'stamps': self._stamps.tolist(),
         }
 
     @classmethod
@@ -226,11 +267,12 @@ class Detector:
             raise StateError(f'won must hold 1 to {MOST_TURNS} turns, not {len(won)}')
         found = cls(fields.finite(state, 'every', AT_LEAST_ONE), len(won))
         found.labels = fields.whole(state, 'labels')
-        found._won, found._sums = won, [sum(row) for row in won]
-        found._run = fields.numbers(state, 'run', _N, RUN)
-        found._since = _whole_numbers(state, 'since')
-        found._stamps = _whole_numbers(state, 'stamps')
-        if max(found._since) > found.labels:
+        found._won = np.array(won)
+        found._run = np.array(fields.numbers(state, 'run', _N))
+        found._least = np.array(fields.numbers(state, 'least', _N))
+        found._since = np.array(_whole_numbers(state, 'since'), np.int64)
+        found._stamps = np.array(_whole_numbers(state, 'stamps'), np.int64)
+        if found._since.max() > found.labels:
             raise StateError(f'since must hold labels up to {found.labels}')
         return found
 
