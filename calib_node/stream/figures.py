@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import pi, sqrt
 from typing import Any
 
 from calib_node.core.frame_pipeline import FramePipeline
 from calib_node.core.matching import Matcher
 from calib_node.core.metrics import LOG_LOSS_CLIP
 from calib_node.core.metrics.rolling_scores import RollingWindow
+from calib_node.core.metrics.smooth import noise_of_bins
 from calib_node.core.pipeline import Pipeline
 from calib_node.core.refusal import REASONS
 from calib_node.stream.input_parameters import ContextVariable
@@ -134,12 +134,23 @@ def _scores(window: RollingWindow[Any], names: Sequence[str]) -> dict[str, str]:
     return {name: f'{score:.6f}' for name, score in zip(names, scores, strict=True)}
 
 
+def by_chance(window: RollingWindow[Any], level: float | None = None) -> float:
+    """Return the ECE that honest probabilities like those of a window have by chance.
+
+    Parameters
+    ----------
+    window : RollingWindow
+        Not empty.
+    level : float, optional
+        Of a quantile; None: the mean.
+    """
+    # In a bin p varies little, so that the variance of its mean will do.
+    variances = [n * p * (1.0 - p) for n, p, _ in window.table() if n]
+    return noise_of_bins(variances, level) / window.count
+
+
 def _by_chance(window: RollingWindow[Any]) -> str:
-    """Return the ECE that honest probabilities have in such bins, as `StreamedScores.ece_noise`."""
-    if not window.count:
-        return 'no match yet'
-    honest = sum(sqrt(2.0 * n * p * (1.0 - p) / pi) for n, p, _ in window.table() if n)
-    return f'{honest / window.count:.6f}'
+    return f'{by_chance(window):.6f}' if window.count else 'no match yet'
 
 
 def _matching(matcher: Matcher[Any, Any]) -> dict[str, str]:

@@ -10,6 +10,7 @@ from typing import Any
 from calib_node.core.pipeline import JUDGED, RECENT_PREDICTIONS, Pipeline
 from calib_node.core.recent import Recent
 from calib_node.core.refusal import brief
+from calib_node.stream.figures import by_chance
 from calib_node.stream.labels import LabelReader
 from calib_node.stream.mismatch import why_nothing_matches
 from calib_node.stream.object_judgement import judged_objects, noted_objects
@@ -26,6 +27,8 @@ ENOUGH = 20
 """Messages that say something about all that come."""
 MUCH = 0.2
 """Share of predictions beyond the clip from which on it is worth a note."""
+CHANCE = 0.95
+"""Quantile of the ECE of honest probabilities up to which it is called chance."""
 SAME_STAMP = (
     'predictions share a stamp, so their labels are told apart by the order in which they come; '
     'give each object a stamp or a topic of its own, or an id with match.objects id'
@@ -136,8 +139,16 @@ def _not_seen(reader: LabelReader) -> str:
 
 def _calibration(pipeline: Pipeline[Any], settings: Parameters) -> Iterator[Finding]:
     calibrated, ece = pipeline.scores.calibrated, settings.ece
-    if calibrated.count >= ece.min_samples and calibrated.ece() > ece.warn:
-        yield Level.WARN, f'ECE {calibrated.ece():.3f} is above ece.warn {ece.warn:g}'
+    # The least of work first: a status is made each second.
+    if calibrated.count < ece.min_samples or calibrated.ece() <= ece.warn:
+        return
+    chance = by_chance(calibrated, CHANCE)
+    if calibrated.ece() - chance > ece.warn:
+        yield (
+            Level.WARN,
+            f'ECE {calibrated.ece():.3f} is above ece.warn {ece.warn:g}, without the '
+            f'{chance:.3f} that may be chance over {calibrated.count} matches',
+        )
 
 
 def _jumps(pipeline: Pipeline[Any], settings: Parameters) -> Iterator[Finding]:

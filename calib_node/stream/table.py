@@ -89,7 +89,11 @@ class Ece:
     window: int = parameter(1000, 'matched samples that the figures are computed on', limits=COUNT)
     min_samples: int = parameter(300, 'matched samples before ece.warn counts', limits=COUNT)
     period: float = parameter(1.0, 'time between publications of the figures', 's', limits=PERIOD)
-    warn: float = parameter(0.1, 'diagnostics warn above this ECE', limits=Interval(0.0, 1.0))
+    warn: float = parameter(
+        0.1,
+        'diagnostics warn above this ECE, not counting what may be chance at so many samples',
+        limits=Interval(0.0, 1.0),
+    )
 
 
 @dataclass(frozen=True)

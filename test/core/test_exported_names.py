@@ -23,6 +23,7 @@ METRICS = """
     accuracy brier calibration_in_the_large classwise_ece debiased_l2 debiased_squared_l2 ece
     log_loss mce multiclass_brier multiclass_log_loss murphy reliability rms_calibration_error
     slope_intercept sweep_bins sweep_ece top_label top_label_ece top_label_mce
+    bootstrap_interval brier_skill cutoff_calibration_error ece_noise smooth_ece
 """
 PIPELINE = """
     HoldMatcher Label Match Pipeline Prediction Refused StampMatcher create_matcher forecasts

@@ -13,6 +13,7 @@ from calib_node.core.metrics.calibration_error import (
 )
 from calib_node.core.metrics.checks import check_classes, check_samples
 from calib_node.core.metrics.decomposition import BrierDecomposition, murphy
+from calib_node.core.metrics.intervals import bootstrap_interval, brier_skill
 from calib_node.core.metrics.multiclass import (
     classwise_ece,
     multiclass_brier,
@@ -29,6 +30,7 @@ from calib_node.core.metrics.regression import (
 )
 from calib_node.core.metrics.rolling import RollingReliability
 from calib_node.core.metrics.scores import LOG_LOSS_CLIP, accuracy, brier, log_loss
+from calib_node.core.metrics.smooth import cutoff_calibration_error, ece_noise, smooth_ece
 
 __all__ = [
     'LOGIT_CLIP',
@@ -38,14 +40,18 @@ __all__ = [
     'RollingReliability',
     'SlopeIntercept',
     'accuracy',
+    'bootstrap_interval',
     'brier',
+    'brier_skill',
     'calibration_in_the_large',
     'check_classes',
     'check_samples',
     'classwise_ece',
+    'cutoff_calibration_error',
     'debiased_l2',
     'debiased_squared_l2',
     'ece',
+    'ece_noise',
     'log_loss',
     'mce',
     'multiclass_brier',
@@ -54,6 +60,7 @@ __all__ = [
     'reliability',
     'rms_calibration_error',
     'slope_intercept',
+    'smooth_ece',
     'sweep_bins',
     'sweep_ece',
     'top_label',

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import log, pi, sqrt
+from math import log
 
 from calib_node.core.metrics.scores import LOG_LOSS_CLIP
+from calib_node.core.metrics.smooth import noise_of_bins
 
 BINS = 15
 MOST_BLOCKS = 16
@@ -151,7 +152,7 @@ class StreamedScores:
         The mean of ``|Σ (y - p)|`` over a bin is ``sqrt(2 Σ p (1 - p) / π)``, as that sum is nearly
         normal; in bins of few samples it is somewhat less.
         """
-        return self._mean(sum(sqrt(2.0 * variance / pi) for *_, variance in self._bins))
+        return self._mean(noise_of_bins([variance for *_, variance in self._bins]))
 
     def _mean(self, total: float) -> float:
         return total / self.count if self.count else float('nan')
