@@ -54,6 +54,8 @@ class Kept:
     def restore(self, state: dict[str, Any]) -> None:
         """Take over what `state` gave, or raise a StateError and change nothing."""
         watch, alarms = self._watch, None
+        # What waits belongs to the alarms as they were.
+        watch.look()
         if STATE in state:
             alarms = watch.restored(fields.table(state, STATE))
         self._calibrator.restore({key: state[key] for key in state if key != STATE})

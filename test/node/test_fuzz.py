@@ -236,11 +236,11 @@ class Beside:
         self.sent += 1
         if service == 'load_state':
             if self.saved is not None:
-                restore_document(self.stream.calibrator, self.saved)
+                restore_document(self.stream.kept, self.saved)
             return
         if service == 'reset':
             self.stream.reset()
-        self.saved = make_document(self.stream.calibrator, '/calib_node')
+        self.saved = make_document(self.stream.kept, '/calib_node')
 
     # What must be
 
