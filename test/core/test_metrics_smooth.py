@@ -135,3 +135,9 @@ def test_what_cannot_be_scored(metric, p, y):
 def test_arguments_of_the_bootstrap(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         bootstrap_interval(brier, [0.5], [1], **wrong)
+
+
+@pytest.mark.parametrize('p', [[], [1.5], [float('nan')], [[0.5]]])
+def test_noise_of_what_is_no_probability(p):
+    with pytest.raises(ValueError, match=r'.'):
+        ece_noise(p)
