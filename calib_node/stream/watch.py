@@ -16,7 +16,7 @@ from calib_node.stream.status import Level
 STATE = 'alarms'
 """Its field in a state."""
 LATE = 'late'
-AT_ONCE = 64
+AT_ONCE = 256
 """So many matches are looked at together, which costs far less than one by one."""
 
 
